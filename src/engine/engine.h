@@ -354,39 +354,57 @@ static inline uint8_t *acui_results_kinds(acui_results *results)
     return results->count <= ACUI_FEW_RESULTS ? results->u.few.kinds : results->u.more.kinds;
 }
 
+/*
+ * The outcome of a submission, or of a load. Other threads may know a future that is `early` before
+ * it is DONE: it was given out, or handed over, or its deadline may put it on a queue. Nobody else
+ * knows any other one until acu_submit returns it. Its flags, which do not become false again:
+ *
+ *   flag       set by                                    read by
+ *   how.*      who makes it, or hands it over, before    any
+ *              others know it
+ *   dropped    drop_results; `lock`, if it is early      who gives it results; the same
+ *   told       acui_flight_want_future (seq_cst), and    any: acui_flight_is_told (seq_cst)
+ *              acui_queue_prepare
+ *   planned    acui_submission_started; release store    any; acquire load
+ *   flagged    acui_flight_add; release store            who waits for it; acquire load
+ */
 struct acu_future {
     acui_object object;
     _Atomic(uint32_t) handles; /* of the program and its callbacks: those who may ask for results */
-    _Atomic(bool) told;        /* somebody wants to be told of its end */
-    bool early;                /* other threads may know it before its results are known: it was
-                                * given out, or its deadline may put it on a queue. Fixed before
-                                * that, as is everything called fixed below */
-    bool dropped;              /* nobody will ask for results any more; `lock`, if it is early */
-    _Atomic(bool) planned;     /* release store, acquire load: the submission is there, entered */
+    _Atomic(bool) told;    /* somebody wants to be told of its end */
+    _Atomic(bool) planned; /* the submission is there, entered */
+    _Atomic(bool) flagged; /* its submission is on one stream, and the device writes when it is
+                            * over; publishes the lanes */
+    bool dropped;          /* nobody will ask for results any more */
     _Atomic(int) state; /* release store, acquire load. DONE publishes status and fault, which are
                          * written once, before, under the lock (resolve_waited: without it) */
     acu_status status;
     acui_fault *fault;
     acui_submission *submission; /* retained; set before RUNNING */
-    acui_lock lock;      /* of results and notices */
+    acui_lock lock;      /* of results, notices and module */
+    struct {
+        bool early;    /* other threads may know it before its results are known */
+        bool given;    /* the program had a handle */
+        bool unwanted; /* nobody will ask for the values */
+        bool waited;   /* the submitting thread waits for it at once. No other thread ever holds
+                        * it; that one keeps it and its submission until it is done */
+    } how;
     acui_results results;
     acui_notice *notices;
-    acu_op *op;          /* the taken op while it is SCHEDULED, to be submitted to `stream`. Belongs
-                          * to the thread that moves the state on */
-    bool serial;         /* `stream` is the only one of its policy */
-    bool given;          /* the program had a handle; fixed */
-    bool unwanted;       /* nobody will ask for the values; fixed */
-    bool waited;         /* the submitting thread waits for it at once. No other thread ever holds
-                          * it; that one keeps it and its submission until it is done; fixed */
-    /* Its submission is on one stream, and the device writes when it is over. Release store,
-     * acquire load: publishes the lanes. */
-    _Atomic(bool) flagged;
-    acu_stream *stream;  /* retained */
-    _Atomic(struct acui_runtime *) runtime; /* that it was handed over to; sets RUNNING or DONE */
-    uint64_t place;                         /* its place in that ring */
-    acu_module *module;                     /* of a load; owned; lock */
-    uint64_t deadline;     /* of acui_now; ACU_FOREVER: none. Fixed before it is submitted */
-    size_t deadline_place; /* place in the heap, from 1; 0: it is not there; the deadline lock */
+    acu_module *module; /* of a load; owned */
+    struct { /* acu_schedule, and then the thread that moves the state on from SCHEDULED */
+        acu_op *op;         /* the taken op, to be submitted to: */
+        acu_stream *stream; /* retained */
+        bool serial;        /* `stream` is the only one of its policy */
+    } scheduled;
+    struct { /* to a runtime thread; fixed before that thread has it */
+        _Atomic(struct acui_runtime *) runtime; /* sets RUNNING or DONE; release, acquire */
+        uint64_t place;                         /* in its ring */
+    } handed;
+    struct {
+        uint64_t at;  /* of acui_now; ACU_FOREVER: none. Fixed before it is submitted */
+        size_t place; /* in the heap, from 1; 0: it is not there; the deadline lock */
+    } deadline;
 };
 
 static inline acui_future_state acui_future_state_of(const acu_future *future)
@@ -675,7 +693,7 @@ acu_future *acui_future_keep(acu_future *future); /* a reference of the engine's
 /* The program has no handle yet, and no list has it: no other thread can do anything with it. */
 static inline bool acui_future_is_alone(const acu_future *future)
 {
-    return !future->early;
+    return !future->how.early;
 }
 void acui_future_put(acu_future *future);         /* may be NULL */
 /* The started future's status, or NOT_READY, as far as it is known; gives it up first if it is too

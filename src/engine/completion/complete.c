@@ -100,7 +100,7 @@ void acui_submission_close(acui_submission *s)
     acui_user_code_end();
     acu_future *future = s->future;
     bool submitted = s->planning.stage == ACUI_SUBMITTED; /* else that failed */
-    bool waited = future && future->waited && submitted;
+    bool waited = future && future->how.waited && submitted;
     s->future = NULL;
     if (submitted)
         acui_count_done(s->order.failed || acui_gave_up(s));

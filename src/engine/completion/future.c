@@ -21,7 +21,7 @@ acu_status acui_future_new(acu_future **future)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a future");
     atomic_store_explicit(&f->handles, 1, memory_order_relaxed);
     atomic_store_explicit(&f->state, ACUI_FUTURE_STARTING, memory_order_relaxed);
-    f->deadline = ACU_FOREVER;
+    f->deadline.at = ACU_FOREVER;
     *future = f;
     return ACU_OK;
 }
@@ -36,8 +36,8 @@ void acui_future_put(acu_future *future)
     if (!future || !acui_object_drop(future))
         return;
     acui_fault_release(future->fault);
-    acui_op_put(future->op);
-    acu_stream_release(future->stream);
+    acui_op_put(future->scheduled.op);
+    acu_stream_release(future->scheduled.stream);
     if (future->submission)
         acui_submission_put(future->submission);
     acui_object_free(future);
@@ -55,14 +55,14 @@ acu_future *acu_future_retain(acu_future *future)
  * another handle here, the program could not own a tensor alone until that is over. */
 static void drop_results(acu_future *future)
 {
-    if (future->early)
+    if (future->how.early)
         acui_lock_take(&future->lock);
     acui_results results = future->results;
     acu_module *module = future->module;
     future->results.count = 0;
     future->module = NULL;
     future->dropped = true;
-    if (future->early)
+    if (future->how.early)
         acui_lock_give(&future->lock);
     acui_results_clear(&results);
     acu_module_release(module);
@@ -73,7 +73,8 @@ void acu_future_release(acu_future *future)
     if (!acui_object_is(future, ACU_OBJECT_FUTURE))
         return;
     /* Not acui_refs_drop: a group gives out handles of a future of which it has none itself. */
-    if (future->waited || atomic_fetch_sub_explicit(&future->handles, 1, memory_order_acq_rel) == 1)
+    if (future->how.waited ||
+        atomic_fetch_sub_explicit(&future->handles, 1, memory_order_acq_rel) == 1)
         drop_results(future);
     acui_future_put(future);
 }
@@ -156,7 +157,7 @@ static acui_future_state resolve(acu_future *future, acu_status status, acui_fau
 
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault)
 {
-    if (!future->waited)
+    if (!future->how.waited)
         return resolve(future, status, fault, false);
     resolve_waited(future, status, fault);
     return ACUI_FUTURE_RUNNING;
@@ -187,10 +188,10 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
         acui_op_put(taken);
         return status;
     }
-    f->op = taken;
-    f->stream = acu_stream_retain(stream);
-    f->serial = policy->count == 1;
-    f->early = f->given = true;
+    f->scheduled.op = taken;
+    f->scheduled.stream = acu_stream_retain(stream);
+    f->scheduled.serial = policy->count == 1;
+    f->how.early = f->how.given = true;
     atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);
     *future = f;
     return ACU_OK;
@@ -215,9 +216,10 @@ acu_status acui_future_begin(acu_future *future)
                                                  memory_order_acq_rel, memory_order_acquire))
         return ACU_OK;
     acu_submit_options options = {.size = sizeof options};
-    acu_op *op = future->op;
-    future->op = NULL;
-    acu_status status = acui_submit(future->stream->device, op, &options, future->stream, future);
+    acu_op *op = future->scheduled.op;
+    future->scheduled.op = NULL;
+    acu_stream *stream = future->scheduled.stream;
+    acu_status status = acui_submit(stream->device, op, &options, stream, future);
     if (status != ACU_OK) {
         acui_fault *fault = acui_fault_new(acui_error());
         acui_resolve(future, status, fault);

@@ -47,12 +47,12 @@ void acui_results_clear(acui_results *results)
 
 void acui_future_give_results(acu_future *future, acui_results *results)
 {
-    if (future->early)
+    if (future->how.early)
         acui_lock_take(&future->lock);
     bool dropped = future->dropped;
     if (!dropped)
         future->results = *results;
-    if (future->early)
+    if (future->how.early)
         acui_lock_give(&future->lock);
     if (dropped)
         acui_results_clear(results);
@@ -76,7 +76,7 @@ void acui_future_give_module(acu_future *future, acu_module *module)
 static acu_status await_start(const acu_future *future)
 {
     acui_nap nap = acui_nap_start(ACU_FOREVER);
-    while (future->stream && acui_future_state_of(future) == ACUI_FUTURE_STARTING) {
+    while (future->scheduled.stream && acui_future_state_of(future) == ACUI_FUTURE_STARTING) {
         ACUI_TRY(
             acui_refuse_wait("Asking for a value of a submission that another thread is starting"));
         acui_nap_again(&nap);
@@ -88,7 +88,7 @@ static acu_status await_start(const acu_future *future)
 static acu_status know_values(acu_future *future)
 {
     ACUI_TRY(acui_future_begin(future));
-    return atomic_load_explicit(&future->runtime, memory_order_acquire)
+    return atomic_load_explicit(&future->handed.runtime, memory_order_acquire)
                ? acui_runtime_planned(future)
                : await_start(future);
 }

@@ -122,7 +122,7 @@ static bool is_unwanted(const acui_stage *stage)
 {
     const acu_future *future = stage->task->submission->future;
     /* Acquire, from acu_future_release: what the program did before it let go of the future. */
-    if (stage->dst->kind != ACU_MEMORY_PAGEABLE || !future || !future->given ||
+    if (stage->dst->kind != ACU_MEMORY_PAGEABLE || !future || !future->how.given ||
         atomic_load_explicit(&future->handles, memory_order_acquire) ||
         acui_object_refs(stage->dst) > 1)
         return false;

@@ -138,8 +138,8 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
     acu_op *op = NULL;
     if (atomic_compare_exchange_strong_explicit(&future->state, &state, ACUI_FUTURE_STARTING,
                                                 memory_order_acq_rel, memory_order_acquire)) {
-        op = future->op;
-        future->op = NULL;
+        op = future->scheduled.op;
+        future->scheduled.op = NULL;
     }
     acui_fault *fault = fault_of(future, op, status, message);
     begin_beside();
@@ -203,6 +203,6 @@ void acui_submission_started(acui_submission *s, acu_future *future)
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
                                                  memory_order_seq_cst, memory_order_acquire))
         acui_give_up(s, future->fault);
-    else if (future->early && atomic_load(&future->told))
+    else if (future->how.early && atomic_load(&future->told))
         acui_flight_want_future(future); /* whoever added a notice saw only STARTING */
 }

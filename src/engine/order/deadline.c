@@ -25,15 +25,20 @@ static _Atomic(uint64_t) next = ACU_FOREVER;
 
 /* ---- the heap; lock held ---- */
 
+static uint64_t at(size_t i)
+{
+    return heap.list[i]->deadline.at;
+}
+
 static void put(size_t i, acu_future *future)
 {
     heap.list[i] = future;
-    future->deadline_place = i + 1;
+    future->deadline.place = i + 1;
 }
 
 static void sift_up(size_t i, acu_future *future)
 {
-    while (i > 0 && future->deadline < heap.list[(i - 1) / 2]->deadline) {
+    while (i > 0 && future->deadline.at < at((i - 1) / 2)) {
         put(i, heap.list[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
@@ -43,9 +48,9 @@ static void sift_up(size_t i, acu_future *future)
 static void sift_down(size_t i, acu_future *future)
 {
     for (size_t child; (child = 2 * i + 1) < heap.count; i = child) {
-        if (child + 1 < heap.count && heap.list[child + 1]->deadline < heap.list[child]->deadline)
+        if (child + 1 < heap.count && at(child + 1) < at(child))
             child++;
-        if (future->deadline <= heap.list[child]->deadline)
+        if (future->deadline.at <= at(child))
             break;
         put(i, heap.list[child]);
     }
@@ -54,7 +59,7 @@ static void sift_down(size_t i, acu_future *future)
 
 static void note_next(void)
 {
-    atomic_store_explicit(&next, heap.count ? heap.list[0]->deadline : ACU_FOREVER,
+    atomic_store_explicit(&next, heap.count ? at(0) : ACU_FOREVER,
                           memory_order_seq_cst);
 }
 
@@ -73,12 +78,12 @@ static bool make_room(void)
 
 static void take_out(acu_future *future)
 {
-    size_t i = future->deadline_place - 1;
-    future->deadline_place = 0;
+    size_t i = future->deadline.place - 1;
+    future->deadline.place = 0;
     acu_future *last = heap.list[--heap.count];
     if (last != future) {
         sift_down(i, last);
-        sift_up(last->deadline_place - 1, last);
+        sift_up(last->deadline.place - 1, last);
     }
     note_next();
 }
@@ -87,8 +92,8 @@ static void take_out(acu_future *future)
 
 acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
 {
-    future->deadline = acui_deadline(timeout);
-    if (future->deadline == ACU_FOREVER)
+    future->deadline.at = acui_deadline(timeout);
+    if (future->deadline.at == ACU_FOREVER)
         return ACU_OK;
     pthread_mutex_lock(&heap.lock);
     bool room = make_room(), first = false;
@@ -99,7 +104,7 @@ acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
     }
     pthread_mutex_unlock(&heap.lock);
     if (!room) {
-        future->deadline = ACU_FOREVER;
+        future->deadline.at = ACU_FOREVER;
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a deadline");
     }
     if (first)
@@ -109,10 +114,10 @@ acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
 
 void acui_deadline_drop(acu_future *future)
 {
-    if (!future || future->deadline == ACU_FOREVER)
+    if (!future || future->deadline.at == ACU_FOREVER)
         return;
     pthread_mutex_lock(&heap.lock);
-    bool there = future->deadline_place != 0;
+    bool there = future->deadline.place != 0;
     if (there)
         take_out(future);
     pthread_mutex_unlock(&heap.lock);
@@ -122,7 +127,7 @@ void acui_deadline_drop(acu_future *future)
 
 void acui_deadline_check(acu_future *future)
 {
-    if (future->deadline != ACU_FOREVER && acui_now() >= future->deadline)
+    if (future->deadline.at != ACU_FOREVER && acui_now() >= future->deadline.at)
         acui_future_end(future, ACU_ERR_DEADLINE,
                         "the submission was not complete by its deadline");
 }
@@ -137,7 +142,7 @@ uint64_t acui_deadlines_next(void)
 static acu_future *take_late(uint64_t now)
 {
     pthread_mutex_lock(&heap.lock);
-    acu_future *future = heap.count && heap.list[0]->deadline <= now ? heap.list[0] : NULL;
+    acu_future *future = heap.count && at(0) <= now ? heap.list[0] : NULL;
     if (future)
         take_out(future); /* the heap's reference is the caller's now */
     pthread_mutex_unlock(&heap.lock);

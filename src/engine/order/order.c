@@ -366,7 +366,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
     bool last = s->planning.stage == ACUI_PLANNED;
-    bool waited = last && s->lane_count == 1 && s->future && s->future->waited;
+    bool waited = last && s->lane_count == 1 && s->future && s->future->how.waited;
     count_open(s, tasks);
     s->order.shared |= s->planning.shares;
     if (s->last_task)

@@ -221,7 +221,7 @@ static bool is_idle(const acui_task *task)
 static bool is_long(const acui_task *task, const acui_run *run)
 {
     const acu_future *future = task->submission->future;
-    return run->count >= (future && future->waited ? LONG : LONG_UNAWAITED);
+    return run->count >= (future && future->how.waited ? LONG : LONG_UNAWAITED);
 }
 
 /* The run has all its nodes; *last becomes its last piece. */

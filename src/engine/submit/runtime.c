@@ -217,12 +217,12 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
     if (!place)
         return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
-    if (what->future && !what->future->early) /* else other threads know it already */
-        what->future->early = true;
+    if (what->future && !what->future->how.early) /* else other threads know it already */
+        what->future->how.early = true;
     if (what->future) {
-        what->future->place = place;
+        what->future->handed.place = place;
         /* Release: other threads may know the future, and acquire this to read its place. */
-        atomic_store_explicit(&what->future->runtime, runtime, memory_order_release);
+        atomic_store_explicit(&what->future->handed.runtime, runtime, memory_order_release);
     }
     acui_handover_open(&runtime->queue, place, what);
     /* The thread may have been stopped meanwhile. seq_cst: this thread claimed its place and now
@@ -434,19 +434,19 @@ static void *run(void *runtime)
 
 bool acui_runtime_has_entered(acu_future *future)
 {
-    acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);
-    return runtime && acui_passage_reached(&runtime->entered, future->place);
+    acui_runtime *runtime = atomic_load_explicit(&future->handed.runtime, memory_order_acquire);
+    return runtime && acui_passage_reached(&runtime->entered, future->handed.place);
 }
 
 acu_status acui_runtime_planned(acu_future *future)
 {
-    acui_runtime *runtime = atomic_load_explicit(&future->runtime, memory_order_acquire);
-    if (!runtime || acui_passage_reached(&runtime->passed, future->place))
+    acui_runtime *runtime = atomic_load_explicit(&future->handed.runtime, memory_order_acquire);
+    if (!runtime || acui_passage_reached(&runtime->passed, future->handed.place))
         return ACU_OK;
     if (acui_future_state_of(future) >= ACUI_FUTURE_RUNNING)
         return ACU_OK;
     ACUI_TRY(acui_refuse_wait("Asking for a value of a submission that is not planned yet"));
-    acui_passage_await(&runtime->passed, future->place, ACU_FOREVER);
+    acui_passage_await(&runtime->passed, future->handed.place, ACU_FOREVER);
     return ACU_OK;
 }
 

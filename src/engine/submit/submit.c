@@ -50,9 +50,9 @@ void acui_submission_put(acui_submission *submission)
 /* The submission's own reference to its future; a waited one is held by the thread that waits. */
 static void keep(acu_future *future)
 {
-    if (!future->waited && acui_future_is_alone(future))
+    if (!future->how.waited && acui_future_is_alone(future))
         acui_refs_add_sole(&future->object.refs, 1);
-    else if (!future->waited)
+    else if (!future->how.waited)
         acui_future_keep(future);
 }
 
@@ -76,7 +76,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     }
     acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
                      options->name ? SMALL - ACUI_OP_NAME : SMALL);
-    atomic_store_explicit(&s->refs, future && !future->waited ? 2 : 1, memory_order_relaxed);
+    atomic_store_explicit(&s->refs, future && !future->how.waited ? 2 : 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
     s->plan.pause = acui_deferred_flush;
@@ -91,9 +91,9 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     if (future) {
         future->submission = s;
         s->future = future;
-        s->planning.serial = future->serial;
+        s->planning.serial = future->scheduled.serial;
         keep(future);
-        if (!future->waited)
+        if (!future->how.waited)
             acui_refs_list(&s->open);
     }
     return s;
@@ -150,7 +150,7 @@ static void abandon(acui_submission *s, acui_values *values, acui_results *resul
     s->planning.stage = ACUI_ABANDONED;
     if (s->future) { /* s->future stays: tasks that are on their way may be looking at it */
         s->future->submission = NULL;
-        if (s->future->waited)
+        if (s->future->how.waited)
             acui_future_keep(s->future); /* nobody waits for it any more: the submission holds it */
         else
             acui_submission_put(s);
@@ -203,7 +203,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     acui_arena_begin(&s->plan.drafts, drafts, sizeof drafts);
     acu_val few[ACUI_FEW_RESULTS];
     acui_values values = {
-        .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->unwanted,
+        .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->how.unwanted,
         .lent = true};
     acui_results results = {.count = 0};
     const acui_op_class *class = op->class; /* the op may be gone once it is planned */
@@ -298,10 +298,10 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     if (status == ACU_OK && (future || options.deadline || options.queue))
         status = acui_future_new(&f);
     if (f) { /* all before the deadline is set, which may pass at once: see `early` */
-        f->given = future != NULL;
-        f->unwanted = how & ACUI_UNWANTED;
-        f->waited = how & ACUI_WAITED;
-        f->early = options.deadline != 0;
+        f->how.given = future != NULL;
+        f->how.unwanted = how & ACUI_UNWANTED;
+        f->how.waited = how & ACUI_WAITED;
+        f->how.early = options.deadline != 0;
     }
     if (status == ACU_OK && options.queue)
         status = acui_queue_prepare(f, options.queue, options.tag);
