@@ -67,16 +67,16 @@ ACUI_RARE static void destroy(acu_device *device)
     if (device->context) {
         acui_entered entered;
         bool works = acui_enter_to_free(device, &entered);
-        if (device->drop_rings)
-            device->drop_rings(device);
-        if (device->drop_pools)
-            device->drop_pools(device);
-        if (device->drop_cublas)
-            device->drop_cublas(device);
-        if (device->drop_families)
-            device->drop_families(device);
-        if (device->drop_graphs)
-            device->drop_graphs(device);
+        if (device->engine.drop_rings)
+            device->engine.drop_rings(device);
+        if (device->memory.drop_pools)
+            device->memory.drop_pools(device);
+        if (device->ops.drop_cublas)
+            device->ops.drop_cublas(device);
+        if (device->kernel.drop_families)
+            device->kernel.drop_families(device);
+        if (device->engine.drop_graphs)
+            device->engine.drop_graphs(device);
         for (size_t i = 0; i < device->side_count; i++)
             acui_stream_destroy(device->side[i]);
         acui_posts_free(device, works);
@@ -99,7 +99,7 @@ ACUI_RARE static void destroy(acu_device *device)
     acui_free(device->events);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->alone);
-    pthread_mutex_destroy(&device->giving);
+    pthread_mutex_destroy(&device->memory.giving);
     acui_object_free(device);
 }
 
@@ -114,7 +114,7 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     d->info.ordinal = ordinal;
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->alone, NULL);
-    pthread_mutex_init(&d->giving, NULL);
+    pthread_mutex_init(&d->memory.giving, NULL);
     for (int i = 0; i < ACUI_OWN_HOLDERS; i++)
         d->holders[i].own = true;
     acu_status st = make_context(d, streams);

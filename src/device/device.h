@@ -70,6 +70,13 @@ typedef struct acui_backlog {
  * a launch and a mark. Leaves room for the task that is admitted last. */
 #define ACUI_STREAM_PLACES 300
 
+/*
+ * Layers above keep things of their own with a device, or with a stream. These are in the groups
+ * that are named for the layer. This layer makes room for them, zeroed, and calls the hooks, if
+ * they are set: `drop` ones when the device goes, with the device entered, or lost. What a group
+ * means and how it is guarded is the business of its layer; the few places where this layer looks
+ * into one are named there.
+ */
 struct acu_device {
     acui_object object;
     const acu_driver_table *cu;
@@ -84,46 +91,47 @@ struct acu_device {
     acu_stream *alloc;  /* for allocations that belong to no submission: never has other work */
     size_t opens;       /* acu_open minus acu_close; guarded by the lock of the table of devices */
 
-    pthread_mutex_t lock; /* a leaf: events, lost_error, modules, blocks */
+    pthread_mutex_t lock; /* a leaf: events, lost_error, and what is said to be guarded by it */
     CUevent *events;      /* free events without timing; room for all that exist */
     size_t event_count, event_room, event_total;
-    struct acu_module *modules; /* kernel layer: those that can be found by name; not retained */
-    struct acui_families *families; /* kernel layer: built-in ones, which the device holds */
-    void (*drop_families)(acu_device *device); /* the device is entered, or lost */
-    /* ops: cuBLAS, created at first use; release store, acquire load. Dropped likewise. */
-    _Atomic(struct acui_cublas *) cublas;
-    void (*drop_cublas)(acu_device *device);
-    bool cublas_stale; /* cuBLAS was used before a reset, and knows the old context; fixed */
+
+    struct {
+        struct acu_module *modules; /* that can be found by name; not retained; guarded by the
+                                     * lock */
+        struct acui_families *families; /* built-in ones, which the device holds */
+        void (*drop_families)(acu_device *device);
+    } kernel;
+
+    struct {
+        _Atomic(struct acui_cublas *) cublas; /* created at first use; release store, acquire
+                                               * load */
+        void (*drop_cublas)(acu_device *device);
+        bool cublas_stale; /* it was used before a reset, and knows the old context; fixed. This
+                            * layer sets it: open.c */
+    } ops;
+
     /* A bit for each ordinal whose device has granted this one access to its memory, or is doing
      * so; `peers` follows, or it failed. New pools there grant access to this device too. Relaxed:
      * see acui_device_note_peer. */
     _Atomic(uint64_t) granted;
     _Atomic(uint64_t) peers; /* bit per ordinal whose memory this device may access; relaxed */
     _Atomic(uint64_t) not_peers; /* ... that was asked for, and can not be accessed; relaxed */
-    /* The device's own pools, created at first use: release store, acquire load; and a list of all
-     * pools, the program's included. The functions are the memory layer's; they are called with the
-     * device entered, or, for dropping, lost. */
-    _Atomic(struct acu_pool *) memory[ACUI_MEMORIES];
-    struct acu_pool *pools; /* guarded by the lock */
-    void (*drop_pools)(acu_device *device);
-    /* Grants the peer access to this device's pools. */
-    acu_status (*grant_pools)(acu_device *device, acu_device *peer);
-    _Atomic(bool) trims; /* some pool keeps only a part of its memory when the device is idle;
-                          * release store, acquire load */
-    void (*idle)(acu_device *device); /* set before `trims`: gives the rest back */
 
-    pthread_mutex_t giving; /* held while memory of pools is on its way back to the driver; taken
-                             * under a stream's issue lock */
-    _Atomic(uint64_t) given; /* how often some was given back; written under that lock */
-
-    struct acui_rings *rings; /* engine: pinned memory for copies of pageable memory; likewise */
-    void (*drop_rings)(acu_device *device);
-
-    /* Created at first use, and freed with the device by `drop_graphs`. A module that is about to
-     * go is forgotten there first. */
-    _Atomic(struct acui_graphs *) graphs;
-    void (*drop_graphs)(acu_device *device);
-    void (*forget_module)(acu_device *device, const struct acu_module *module);
+    struct {
+        /* The device's own pools, created at first use: release store, acquire load; and a list of
+         * all pools, the program's included. */
+        _Atomic(struct acu_pool *) own[ACUI_MEMORIES];
+        struct acu_pool *pools; /* guarded by the lock */
+        void (*drop_pools)(acu_device *device);
+        /* Grants the peer access to this device's pools. The device is entered. */
+        acu_status (*grant_pools)(acu_device *device, acu_device *peer);
+        _Atomic(bool) trims; /* some pool keeps only a part of its memory when the device is idle;
+                              * release store, acquire load */
+        void (*idle)(acu_device *device); /* set before `trims`: gives the rest back */
+        pthread_mutex_t giving; /* held while memory of pools is on its way back to the driver;
+                                 * taken under a stream's issue lock. This layer inits it */
+        _Atomic(uint64_t) given; /* how often some was given back; written under that lock */
+    } memory;
 
     _Atomic(uint64_t) *flags; /* flags.c: host memory that streams write; guarded by the lock */
     CUdeviceptr flags_at;
@@ -151,25 +159,37 @@ struct acu_device {
     bool given_back;
     struct acui_holder { /* threads between acui_hold and acui_unhold; a cache line each */
         _Atomic(uint32_t) count;
-        _Atomic(uint32_t) getting; /* for the engine: tasks that may have memory, and are not
+        _Atomic(uint32_t) getting; /* the engine's: tasks that may have memory, and are not
                                     * counted as going yet */
         bool own; /* used by one thread only */
         char apart[55];
     } holders[ACUI_HOLDERS];
-    /* Tasks of submissions, counted by the engine: ACUI_ENTERED for each, and ACUI_GOING for each
-     * that was issued, or begun on the host. `started` is changed under the order lock only. */
-    _Atomic(uint64_t) started, ended;
-    /* For the engine, relaxed: the thread that is issuing right now; how often of late an issuer
-     * would have helped (issue/batch.c). */
-    _Atomic(const void *) issuer;
-    _Atomic(uint32_t) issuer_demand;
-    uint64_t over_at;            /* when a task was last found over, in ns; the engine's flight
-                                  * lock */
+
+    struct { /* `graphs` is first, what changes with each task last: on different cache lines */
+        /* Executable graphs, created at first use: release store, acquire load. A module that is
+         * about to go is forgotten there first. */
+        _Atomic(struct acui_graphs *) graphs;
+        void (*drop_graphs)(acu_device *device);
+        void (*forget_module)(acu_device *device, const struct acu_module *module);
+        struct acui_rings *rings; /* pinned memory for copies of pageable memory; guarded by the
+                                   * lock */
+        void (*drop_rings)(acu_device *device);
+        acui_gate gate; /* this layer sets its limit, as opened */
+        /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
+         * begun on the host. `started` is changed under the order lock only. This layer reads them:
+         * acui_work_on. */
+        _Atomic(uint64_t) started, ended;
+        /* Relaxed: the thread that is issuing right now; how often of late an issuer would have
+         * helped (issue/batch.c). */
+        _Atomic(const void *) issuer;
+        _Atomic(uint32_t) issuer_demand;
+        uint64_t over_at; /* when a task was last found over, in ns; flight lock */
+    } engine;
+
     /* When the driver was last asked about a mark that the device itself reports, or accepted such
      * a mark, in ns. Both times it would have reported what is wrong with the context, whatever the
      * stream. Relaxed. */
     _Atomic(uint64_t) asked_at;
-    acui_gate gate;
 };
 
 #define ACUI_ENTERED UINT64_C(1)
@@ -179,8 +199,8 @@ struct acu_device {
  * threads that wait until there are fewer. */
 static inline uint64_t acui_work_on(acu_device *device)
 {
-    uint64_t ended = atomic_load_explicit(&device->ended, memory_order_seq_cst);
-    return atomic_load_explicit(&device->started, memory_order_seq_cst) - ended;
+    uint64_t ended = atomic_load_explicit(&device->engine.ended, memory_order_seq_cst);
+    return atomic_load_explicit(&device->engine.started, memory_order_seq_cst) - ended;
 }
 
 /* The number of tasks; when there are none, what they held has been released. */
@@ -233,22 +253,23 @@ struct acu_stream {
      * issue. */
     struct acui_seen { uint64_t stream, mark; } seen[16];
 
-    /* For the engine, under its flight lock: the tasks on the stream in the order of their marks,
-     * and whether the reactor looks after it. */
-    struct acui_task *first_task, *last_task;
-    _Atomic(uint64_t) first; /* the mark of the first task, 0: none; relaxed without the lock */
-    _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without it */
-    struct acu_stream *next_active;
-    acui_gate gate;
-    acui_backlog backlog;
-    bool active;
-    bool relied;         /* a thread sleeps until one that waits in the driver wakes it */
-    uint64_t wanted;     /* somebody wants to be told of marks up to this one */
-    uint64_t waited_for; /* ... and a thread waits in the driver for those up to this one */
-    uint64_t over_at;            /* when a task was last found over; ns */
-    uint64_t tended;             /* until then somebody else looks */
-    uint64_t planned;            /* the look before a predicted end */
-    uint64_t armed;              /* the mark that the device writes into the stream's flag */
+    struct { /* flight lock, unless something else is said */
+        struct acui_task *first_task, *last_task; /* on the stream, in the order of their marks */
+        _Atomic(uint64_t) first; /* the mark of the first task, 0: none; relaxed without the lock */
+        _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without
+                                      * it */
+        struct acu_stream *next_active;
+        acui_gate gate; /* this layer sets its limit, and policies look how full it is */
+        acui_backlog backlog; /* order lock; this layer looks at it: acui_stream_is_held */
+        bool active;          /* it is in the list of those that the reactor looks after */
+        bool relied;          /* a thread sleeps until one that waits in the driver wakes it */
+        uint64_t wanted;      /* somebody wants to be told of marks up to this one */
+        uint64_t waited_for;  /* ... and a thread waits in the driver for those up to this one */
+        uint64_t over_at;     /* when a task was last found over; ns */
+        uint64_t tended;      /* until then somebody else looks */
+        uint64_t planned;     /* the look before a predicted end */
+        uint64_t armed;       /* the mark that the device writes into the stream's flag */
+    } engine;
 };
 
 struct acu_event {
@@ -393,7 +414,7 @@ void acui_side_give(acu_device *device, acu_stream *const *streams, size_t count
 /* Whether something that was submitted to the stream is neither on it yet nor over. */
 static inline bool acui_stream_is_held(const acu_stream *stream)
 {
-    const acui_backlog *backlog = &stream->backlog;
+    const acui_backlog *backlog = &stream->engine.backlog;
     /* Planned work counts as a task before it stops counting as handed over. */
     return atomic_load_explicit(&backlog->handed, memory_order_acquire) ||
            atomic_load_explicit(&backlog->tasks[0], memory_order_acquire) ||

@@ -179,11 +179,11 @@ bool acui_is_open(acu_device *device)
 void acui_device_replace(acu_device *old, acu_device *fresh)
 {
     int ordinal = old->info.ordinal;
-    fresh->gate.limit = old->gate.limit;
+    fresh->engine.gate.limit = old->engine.gate.limit;
     fresh->one_by_one = old->one_by_one;
     fresh->runtime_thread = old->runtime_thread;
-    fresh->cublas_stale = old->cublas_stale ||
-                          atomic_load_explicit(&old->cublas, memory_order_acquire) != NULL;
+    fresh->ops.cublas_stale = old->ops.cublas_stale ||
+                          atomic_load_explicit(&old->ops.cublas, memory_order_acquire) != NULL;
     if (fresh->runtime_thread)
         atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
     pthread_mutex_lock(&table.lock);
@@ -226,10 +226,10 @@ static acu_status open_again(acu_device *device, const acu_open_options *options
     if (options->one_by_one && !device->one_by_one)
         return acui_fail(ACU_ERR_BUSY, "device %d is open, and does not issue one by one",
                          device->info.ordinal);
-    if (options->max_in_flight && options->max_in_flight != device->gate.limit)
+    if (options->max_in_flight && options->max_in_flight != device->engine.gate.limit)
         return acui_fail(ACU_ERR_BUSY, "device %d is open for %u submissions in flight, not %u%s",
-                         device->info.ordinal, device->gate.limit, options->max_in_flight,
-                         device->gate.limit ? "" : " (0 is no bound)");
+                         device->info.ordinal, device->engine.gate.limit, options->max_in_flight,
+                         device->engine.gate.limit ? "" : " (0 is no bound)");
     if (options->streams == 0 || options->streams == device->policy->count)
         return acui_device_check(device);
     return acui_fail(ACU_ERR_BUSY, "device %d is open with %u streams; it can not have %u",
@@ -250,7 +250,7 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
         unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
         st = acui_device_new(cu, options->ordinal, streams, &d);
         if (st == ACU_OK) {
-            d->gate.limit = options->max_in_flight;
+            d->engine.gate.limit = options->max_in_flight;
             d->one_by_one = options->one_by_one;
         }
         if (st == ACU_OK && options->runtime_thread) {

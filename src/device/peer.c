@@ -136,8 +136,8 @@ static acu_status open_peer(acu_device *device, acu_device *peer)
     acui_entered entered;
     ACUI_TRY(acui_enter(peer, &entered));
     acu_status st = peer->pool ? acui_grant_pool(device, peer, peer->pool) : ACU_OK;
-    if (st == ACU_OK && peer->grant_pools)
-        st = peer->grant_pools(peer, device);
+    if (st == ACU_OK && peer->memory.grant_pools)
+        st = peer->memory.grant_pools(peer, device);
     acui_leave(&entered);
     return st == ACU_OK && !is_open(device, peer) ? try_peer(device, peer) : st;
 }

@@ -191,8 +191,8 @@ bool acui_policy_asking(void)
 /* Relaxed: the figure changes while one looks. */
 static uint32_t load_of(acu_stream *stream)
 {
-    return atomic_load_explicit(&stream->gate.used, memory_order_relaxed) +
-           atomic_load_explicit(&stream->gate.waiting, memory_order_relaxed);
+    return atomic_load_explicit(&stream->engine.gate.used, memory_order_relaxed) +
+           atomic_load_explicit(&stream->engine.gate.waiting, memory_order_relaxed);
 }
 
 static acu_stream *least_loaded(const acu_policy *policy, uint32_t turn)

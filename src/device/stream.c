@@ -29,7 +29,7 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
     }
     acui_object_list(s); /* memory fences refer to it without a reference (memory/fences.h) */
     s->mark_room = ACUI_FIRST_MARKS;
-    s->gate.limit = ACUI_STREAM_PLACES;
+    s->engine.gate.limit = ACUI_STREAM_PLACES;
     s->device = device;
     s->raw = raw;
     atomic_store_explicit(&s->watchers, 1, memory_order_relaxed);

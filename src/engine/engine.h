@@ -499,7 +499,7 @@ bool acui_parts_stop(acui_task *task, acui_fault **why);
  * stream by the program itself. */
 static inline void acui_backlog_add(acui_task *task)
 {
-    acui_backlog *backlog = &task->stream->backlog;
+    acui_backlog *backlog = &task->stream->engine.backlog;
     if (task->first->kind == ACUI_NODE_USE)
         return;
     _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->side];
@@ -512,7 +512,7 @@ static inline void acui_backlog_drop(acui_task *task)
 {
     if (!task->order.backlog)
         return;
-    _Atomic(uint32_t) *tasks = &task->stream->backlog.tasks[task->order.backlog - 1];
+    _Atomic(uint32_t) *tasks = &task->stream->engine.backlog.tasks[task->order.backlog - 1];
     task->order.backlog = 0;
     atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) - 1,
                           memory_order_release);
@@ -535,8 +535,8 @@ acu_status acui_check_room(acu_device *device, uint64_t more);
 /* Count a task of the device as entered, or as going (issue/memory.h). Order lock held. */
 static inline void acui_count_started(acu_device *device, uint64_t what)
 {
-    uint64_t now = atomic_load_explicit(&device->started, memory_order_relaxed);
-    atomic_store_explicit(&device->started, now + what, memory_order_relaxed);
+    uint64_t now = atomic_load_explicit(&device->engine.started, memory_order_relaxed);
+    atomic_store_explicit(&device->engine.started, now + what, memory_order_relaxed);
 }
 
 /* ---- submit/edges.c, submit/runs.c: false for lack of memory ---- */

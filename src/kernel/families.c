@@ -52,20 +52,20 @@ static acu_status not_found(const char *name)
 static void drop(acu_device *device)
 {
     for (int i = 0; i < COUNT; i++)
-        acu_module_release(device->families->modules[i]);
-    acui_free(device->families);
+        acu_module_release(device->kernel.families->modules[i]);
+    acui_free(device->kernel.families);
 }
 
 /* `beginning` is held. A family whose load failed is tried again. */
 static acu_status find_or_begin(acu_device *device, int place, acu_module **module)
 {
-    if (!device->families) {
-        device->families = ACUI_NEW(struct acui_families);
-        if (!device->families)
+    if (!device->kernel.families) {
+        device->kernel.families = ACUI_NEW(struct acui_families);
+        if (!device->kernel.families)
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the built-in kernels");
-        device->drop_families = drop;
+        device->kernel.drop_families = drop;
     }
-    acu_module **known = &device->families->modules[place];
+    acu_module **known = &device->kernel.families->modules[place];
     if (!*known || acui_module_state(*known) == ACUI_LOAD_FAILED) {
         const acu_module_source source = {.name = families[place].name, .ptx = families[place].ptx};
         acu_module *begun = NULL;

@@ -55,7 +55,7 @@ struct acu_module {
     struct acui_global *globals; /* variables that are buffers at the moment; under the lock */
     _Atomic(uint32_t) global_count; /* how many; relaxed: whoever must launch behind one has seen
                                      * it */
-    struct acu_module *next;   /* links device->modules; the device's lock */
+    struct acu_module *next;   /* links kernel.modules; the device's lock */
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
     acui_fault *fault;  /* why it FAILED; NULL also if there was no memory */
     CUmodule raw;

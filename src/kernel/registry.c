@@ -12,7 +12,7 @@
  * free. The device's lock is held. */
 static acu_module *find_retained(acu_device *device, const char *name)
 {
-    for (acu_module *m = device->modules; m; m = m->next)
+    for (acu_module *m = device->kernel.modules; m; m = m->next)
         if (strcmp(m->name, name) == 0 && acui_object_try_retain(m))
             return m;
     return NULL;
@@ -40,8 +40,8 @@ acu_status acui_module_enter(acu_module *module)
     acu_module *other = find_retained(device, module->name);
     if (!other) {
         acui_object_list(module);
-        module->next = device->modules;
-        device->modules = module;
+        module->next = device->kernel.modules;
+        device->kernel.modules = module;
     }
     pthread_mutex_unlock(&device->lock);
     acu_module_release(other);
@@ -51,7 +51,7 @@ acu_status acui_module_enter(acu_module *module)
 void acui_module_leave(acu_module *module)
 {
     pthread_mutex_lock(&module->device->lock);
-    for (acu_module **link = &module->device->modules; *link; link = &(*link)->next)
+    for (acu_module **link = &module->device->kernel.modules; *link; link = &(*link)->next)
         if (*link == module) {
             *link = module->next;
             break;

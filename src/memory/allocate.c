@@ -134,7 +134,7 @@ static bool fence(acu_buffer *buffer)
 ACUI_RARE static void trim_idle(acu_device *device)
 {
     if (acui_in_flight(device) == 0)
-        device->idle(device);
+        device->memory.idle(device);
 }
 
 void acui_buffer_free_memory(acu_buffer *buffer)
@@ -156,6 +156,6 @@ void acui_buffer_free_memory(acu_buffer *buffer)
         acui_pool_put(pool, buffer->block);
     else
         acui_pool_put_stuck(pool, buffer->block);
-    if (atomic_load_explicit(&buffer->device->trims, memory_order_acquire))
+    if (atomic_load_explicit(&buffer->device->memory.trims, memory_order_acquire))
         trim_idle(buffer->device);
 }

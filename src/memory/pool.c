@@ -16,8 +16,8 @@ static void add_to_device(acu_pool *pool)
     acu_device *device = pool->device;
     acui_object_list(pool);
     pthread_mutex_lock(&device->lock);
-    pool->next = device->pools;
-    device->pools = pool;
+    pool->next = device->memory.pools;
+    device->memory.pools = pool;
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -25,7 +25,7 @@ static void take_off_device(acu_pool *pool)
 {
     acu_device *device = pool->device;
     pthread_mutex_lock(&device->lock);
-    acu_pool **link = &device->pools;
+    acu_pool **link = &device->memory.pools;
     while (*link && *link != pool)
         link = &(*link)->next;
     if (*link)
@@ -36,7 +36,7 @@ static void take_off_device(acu_pool *pool)
 acu_pool *acui_pool_next(acu_device *device, acu_pool *pool)
 {
     pthread_mutex_lock(&device->lock);
-    acu_pool *next = pool ? pool->next : device->pools;
+    acu_pool *next = pool ? pool->next : device->memory.pools;
     while (next && !next->own && !acui_object_try_retain(next))
         next = next->next; /* being destroyed */
     if (next && next->own)
@@ -79,9 +79,9 @@ static void pool_free(acu_pool *pool)
 /* The device is entered, or lost, and none of its work is in flight. */
 static void drop_pools(acu_device *device)
 {
-    while (device->pools) {
-        acu_pool *pool = device->pools;
-        device->pools = pool->next;
+    while (device->memory.pools) {
+        acu_pool *pool = device->memory.pools;
+        device->memory.pools = pool->next;
         acui_pool_drain(pool, NULL);
         pool_free(pool);
     }
@@ -110,7 +110,7 @@ static void idle(acu_device *device)
 acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool write_combined)
 {
     static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-    _Atomic(acu_pool *) *place = &device->memory[acui_pool_place(kind, write_combined)];
+    _Atomic(acu_pool *) *place = &device->memory.own[acui_pool_place(kind, write_combined)];
     pthread_mutex_lock(&making);
     acu_pool *pool = atomic_load_explicit(place, memory_order_relaxed);
     if (!pool) {
@@ -119,10 +119,10 @@ acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool writ
         if (pool) {
             if (kind == ACU_MEMORY_DEVICE)
                 pool->raw = device->pool;
-            device->drop_pools = drop_pools;
-            device->grant_pools = grant_pools;
-            if (!device->idle) /* under `making`, before `trims`, which announces it */
-                device->idle = idle;
+            device->memory.drop_pools = drop_pools;
+            device->memory.grant_pools = grant_pools;
+            if (!device->memory.idle) /* under `making`, before `trims`, which announces it */
+                device->memory.idle = idle;
             add_to_device(pool);
             atomic_store_explicit(place, pool, memory_order_release);
         }
@@ -212,7 +212,7 @@ void acui_pool_note_keep(acu_pool *pool)
     if (pool->slow)
         return;
     if (keep != UINT64_MAX)
-        atomic_store_explicit(&pool->device->trims, true, memory_order_release);
+        atomic_store_explicit(&pool->device->memory.trims, true, memory_order_release);
     acui_entered entered;
     if (acui_enter_to_free(pool->device, &entered)) {
         pool->device->cu->MemPoolSetAttribute(pool->raw, ACU_CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,

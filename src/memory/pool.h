@@ -197,7 +197,7 @@ void acui_pool_give_end(acu_pool *pool, size_t freed);
 static inline uint64_t acui_pool_given(const acu_pool *pool)
 {
     /* Acquire: a thread that sees that memory was given back finds it in the driver. */
-    return atomic_load_explicit(&pool->device->given, memory_order_acquire);
+    return atomic_load_explicit(&pool->device->memory.given, memory_order_acquire);
 }
 /* Take out slabs that nothing uses, until at most `keep` bytes are cached; they are no longer
  * counted as held. The device need not be entered. */
@@ -237,8 +237,8 @@ static inline size_t acui_pool_place(acu_memory_kind kind, bool write_combined)
 }
 static inline acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined)
 {
-    acu_pool *pool = atomic_load_explicit(&device->memory[acui_pool_place(kind, write_combined)],
-                                          memory_order_acquire);
+    size_t place = acui_pool_place(kind, write_combined);
+    acu_pool *pool = atomic_load_explicit(&device->memory.own[place], memory_order_acquire);
     return pool ? pool : acui_pool_make_own(device, kind, write_combined);
 }
 /* The pool of the buffer's memory, borrowed; NULL (record set): no memory. */

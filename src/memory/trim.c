@@ -105,7 +105,7 @@ void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
 void acui_pool_give_begin(acu_pool *pool)
 {
     if (!pool->slow)
-        pthread_mutex_lock(&pool->device->giving);
+        pthread_mutex_lock(&pool->device->memory.giving);
 }
 
 void acui_pool_give_end(acu_pool *pool, size_t freed)
@@ -113,8 +113,8 @@ void acui_pool_give_end(acu_pool *pool, size_t freed)
     if (pool->slow)
         return;
     if (freed)
-        atomic_fetch_add_explicit(&pool->device->given, 1, memory_order_release);
-    pthread_mutex_unlock(&pool->device->giving);
+        atomic_fetch_add_explicit(&pool->device->memory.given, 1, memory_order_release);
+    pthread_mutex_unlock(&pool->device->memory.giving);
 }
 
 static size_t shrink(acu_pool *pool, size_t keep, acu_stream *stream, bool down_to_the_system)

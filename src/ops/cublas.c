@@ -164,7 +164,7 @@ const char *acui_cublas_refusal(const acu_device *device)
         return "cuBLAS is switched off by acu_cublas_configure";
     if (user_off && !is_named)
         return "cuBLAS is switched off by ACUDA_CUBLAS=off";
-    if (device->cublas_stale)
+    if (device->ops.cublas_stale)
         return "the device was reset, and cuBLAS, which was in use before, still knows the context "
                "that went";
     if (device->info.software && !is_named)

@@ -33,7 +33,7 @@ static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER; /* held while any 
 static struct acui_cublas *of(acu_device *device)
 {
     /* Acquire: pairs with the release that publishes its contents. */
-    return atomic_load_explicit(&device->cublas, memory_order_acquire);
+    return atomic_load_explicit(&device->ops.cublas, memory_order_acquire);
 }
 
 static acui_load_state state_of(const struct acui_cublas *c)
@@ -182,8 +182,8 @@ static acu_status begin(acu_device *device)
         cublas_free(c);
         return st;
     }
-    device->drop_cublas = drop;
-    atomic_store_explicit(&device->cublas, c, memory_order_release);
+    device->ops.drop_cublas = drop;
+    atomic_store_explicit(&device->ops.cublas, c, memory_order_release);
     return ACU_OK;
 }
 

@@ -284,15 +284,15 @@ static void policies_of_all_kinds(void **state)
     options.order = ACU_LEAST_LOADED;
     assert_works(acu_policy_create(device, &options, &policy));
     assert_ptr_not_equal(acui_policy_pick(policy), acui_policy_pick(policy)); /* idle: in turn */
-    atomic_store(&streams[0]->gate.used, 2);
-    atomic_store(&streams[1]->gate.waiting, 1);
+    atomic_store(&streams[0]->engine.gate.used, 2);
+    atomic_store(&streams[1]->engine.gate.waiting, 1);
     for (int i = 0; i < 3; i++)
         assert_ptr_equal(acui_policy_pick(policy), streams[1]);
-    atomic_store(&streams[1]->gate.waiting, 3);
+    atomic_store(&streams[1]->engine.gate.waiting, 3);
     for (int i = 0; i < 3; i++)
         assert_ptr_equal(acui_policy_pick(policy), streams[0]);
-    atomic_store(&streams[0]->gate.used, 0);
-    atomic_store(&streams[1]->gate.waiting, 0);
+    atomic_store(&streams[0]->engine.gate.used, 0);
+    atomic_store(&streams[1]->engine.gate.waiting, 0);
     acu_policy_release(policy);
     acu_stream_release(streams[0]);
     acu_stream_release(streams[1]);
@@ -319,10 +319,10 @@ static void the_programs_own_policy(void **state)
     assert_works(acu_policy_create(device, &options, &policy));
     assert_ptr_equal(acui_policy_pick(policy), policy->streams[2]);
     assert_int_equal(seen, 3);
-    atomic_store(&policy->streams[0]->gate.used, 1);
+    atomic_store(&policy->streams[0]->engine.gate.used, 1);
     assert_null(acui_policy_pick(policy));
     assert_int_equal(acu_last_error()->status, ACU_ERR_CALLBACK);
-    atomic_store(&policy->streams[0]->gate.used, 0);
+    atomic_store(&policy->streams[0]->engine.gate.used, 0);
     acu_policy_release(policy);
     assert_int_equal(atomic_load(&released), 1);
     options.streams = 65;

@@ -255,7 +255,7 @@ static void *settle(void *stream)
 static uint64_t turns_of(const acu_stream *stream)
 {
     acui_order_lock();
-    uint64_t turns = stream->backlog.turns;
+    uint64_t turns = stream->engine.backlog.turns;
     acui_order_unlock();
     return turns;
 }

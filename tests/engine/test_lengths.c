@@ -247,7 +247,7 @@ static void short_work_is_polled_for(void **state)
         learn_late(form(SHORT), ACU_US(300 + 100 * i), 0, 1);
     assert_int_equal(known(form(SHORT), lengths), 0);
     acui_task task = {.form = form(SHORT), .flight.issued_at = now};
-    acu_stream stream = {.first_task = &task};
+    acu_stream stream = {.engine.first_task = &task};
     acui_flight_lock();
     for (now += ACU_US(10); now < task.flight.issued_at + ACU_US(120); now += ACU_US(10))
         assert_int_equal(acui_flight_next_look(&stream, now, 0), now);
@@ -315,8 +315,8 @@ static gated gated_new(void)
     assert_works(acu_stream_create(g.device, 0, &g.stream));
     gated_submit(&g);
     acui_flight_lock();
-    g.form = acui_form_of(g.stream->first_task);
-    g.begin = g.stream->first_task->flight.issued_at + ACU_MS(1);
+    g.form = acui_form_of(g.stream->engine.first_task);
+    g.begin = g.stream->engine.first_task->flight.issued_at + ACU_MS(1);
     acui_flight_unlock();
     return g;
 }
@@ -488,8 +488,8 @@ static void simulate(simulated *work, unsigned number)
     *work = (simulated){.task = {.form = form(number),
                                  .flight.issued_at = ACU_MS(1000),
                                  .number = 1},
-                        .stream = {.waited_for = 1}};
-    work->stream.first_task = &work->task;
+                        .stream = {.engine.waited_for = 1}};
+    work->stream.engine.first_task = &work->task;
     drawn = 1;
 }
 
@@ -520,10 +520,10 @@ static void wait_once(simulated *work, uint64_t length, outcome *o)
     work->held_up = 0;
     if (blocked)
         now = end + DRIVER_LATE;
-    uint64_t planned = stream->planned;
+    uint64_t planned = stream->engine.planned;
     acui_lengths_learn(work->task.form, now - begin, blocked ? ACUI_LATE : now - looked,
                        planned && planned <= now ? now - planned : 0);
-    stream->planned = 0;
+    stream->engine.planned = 0;
     acui_flight_unlock();
     o->late += now - end;
     o->most_late = now - end > o->most_late ? now - end : o->most_late;
@@ -563,7 +563,7 @@ static void a_look_that_is_due_stays_due(void **state)
         learn_late(form(VARIES), ACU_US(4000 + 250 * (i * 7 % 9)), 0, 1); /* each prediction is
                                                                            * wrong */
     acui_task task = {.form = form(VARIES), .flight.issued_at = begin};
-    acu_stream stream = {.first_task = &task};
+    acu_stream stream = {.engine.first_task = &task};
     acui_flight_lock();
     for (int i = 0; i < 4; i++) {
         if (i == 0 || i == 3)
@@ -590,7 +590,7 @@ static void looks_before_a_foreseen_end_stay_due(void **state)
     learn(form(DOUBTED), ACU_MS(80), ACU_MS(79)); /* nobody looked before it was over */
     acui_task sure = {.form = form(SURE), .flight.issued_at = begin};
     acui_task doubted = {.form = form(DOUBTED), .flight.issued_at = begin};
-    acu_stream stream = {.first_task = &sure}, other = {.first_task = &doubted};
+    acu_stream stream = {.engine.first_task = &sure}, other = {.engine.first_task = &doubted};
     acui_flight_lock();
     acui_looked(&stream, begin + ACU_MS(1));
     acui_looked(&other, begin + ACU_MS(1));
@@ -711,7 +711,7 @@ static uint64_t form_of(const gated *g, acu_op *op)
     test_gate_close(g->device, acu_stream_raw(g->stream));
     assert_works(acu_submit(g->device, op, &options, &future));
     acui_flight_lock();
-    uint64_t form = acui_form_of(g->stream->first_task);
+    uint64_t form = acui_form_of(g->stream->engine.first_task);
     acui_flight_unlock();
     test_gate_open();
     assert_works(acu_future_wait(future, ACU_FOREVER));

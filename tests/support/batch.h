@@ -19,7 +19,7 @@ static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_
     static acu_device device; /* on which something ended 1 ms after the clock began */
     bool timeless = atomic_exchange(&acui_batch_timeless, false);
     acui_task tasks[ACUI_BATCH_MOST] = {0};
-    device.over_at = ACU_MS(1);
+    device.engine.over_at = ACU_MS(1);
     for (int i = 0; i < count; i++) {
         tasks[i].form = form;
         tasks[i].device = &device;

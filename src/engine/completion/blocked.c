@@ -36,8 +36,8 @@ static struct {
 /* Whether somebody sleeps until this thread announces; then no longer. Flight lock held. */
 static bool was_relied_on(acu_stream *stream)
 {
-    bool relied = stream->relied;
-    stream->relied = false;
+    bool relied = stream->engine.relied;
+    stream->engine.relied = false;
     return relied;
 }
 
@@ -61,8 +61,8 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
     /* No other thread is asked to wait for the mark before this one has looked: not even by one
      * that looked too early, and still finds the work there when this thread has come back
      * already. */
-    if (stream->waited_for == number) /* else another thread waits for what came behind */
-        stream->waited_for = 0;
+    if (stream->engine.waited_for == number) /* else another thread waits for what came behind */
+        stream->engine.waited_for = 0;
     if (h)
         atomic_store_explicit(&h->stream, NULL, memory_order_release);
     relied = was_relied_on(stream); /* they looked before it was over, and sleep again */
@@ -77,7 +77,7 @@ bool acui_blocked_wait(acu_stream *stream, uint64_t number)
 {
     bool was = acui_error_aside();
     acui_flight_lock();
-    stream->waited_for = number;
+    stream->engine.waited_for = number;
     acui_flight_unlock();
     bool waited = wait_for(stream, number, NULL);
     acui_error_back(was);
@@ -131,7 +131,7 @@ bool acui_blocked_ask(acu_stream *stream, uint64_t number)
     acu_device_retain(stream->device);
     h->number = number;
     atomic_store_explicit(&h->stream, acu_stream_retain(stream), memory_order_release);
-    stream->waited_for = number;
+    stream->engine.waited_for = number;
     call(h);
     return true;
 }

@@ -68,13 +68,15 @@ static acui_task *over(acui_task *task)
     acui_fault_release(task->order.fault);
     acui_submission_close(s);
     /* Once everything is released: whoever sees the count sees that too. */
-    atomic_fetch_add_explicit(&device->ended, going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
+    atomic_fetch_add_explicit(&device->engine.ended,
+                              going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
                               memory_order_seq_cst);
     /* Acquire: for `idle`, which was set before. A pool that is told to keep less just now may be
      * missed: being told gives nothing back by itself (acu_pool_set_limits), and the next task to
      * be over does. */
-    if (atomic_load_explicit(&device->trims, memory_order_acquire) && acui_in_flight(device) == 0)
-        device->idle(device);
+    if (atomic_load_explicit(&device->memory.trims, memory_order_acquire) &&
+        acui_in_flight(device) == 0)
+        device->memory.idle(device);
     if (getting)
         return acui_join_tasks(freed, acui_memory_over(getting));
     return going ? acui_join_tasks(freed, acui_memory_freed()) : freed;

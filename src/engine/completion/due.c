@@ -137,20 +137,20 @@ static bool is_full(const acui_gate *gate)
 
 static bool is_wanted(const acu_stream *stream)
 {
-    return stream->first_task && (stream->first_task->number <= stream->wanted ||
-                                  is_full(&stream->gate) || is_full(&stream->device->gate) ||
-                                  acui_memory_is_short());
+    const acui_task *first = stream->engine.first_task;
+    return first && (first->number <= stream->engine.wanted || is_full(&stream->engine.gate) ||
+                     is_full(&stream->device->engine.gate) || acui_memory_is_short());
 }
 
 static bool is_armed(const acu_stream *stream)
 {
-    return stream->first_task && stream->first_task->number <= stream->armed;
+    return stream->engine.first_task && stream->engine.first_task->number <= stream->engine.armed;
 }
 
 static uint64_t start_of(const acu_stream *stream)
 {
-    uint64_t issued = stream->first_task->flight.issued_at;
-    return issued > stream->over_at ? issued : stream->over_at;
+    uint64_t issued = stream->engine.first_task->flight.issued_at;
+    return issued > stream->engine.over_at ? issued : stream->engine.over_at;
 }
 
 /* How long before a known end to wake up so as to be there in time, mostly. */
@@ -182,7 +182,7 @@ static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t s
 {
     uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD;
     uint64_t seen = acui_looked_at(stream), looked = seen > start ? seen - start : 0;
-    uint64_t look = acui_lengths_between(stream->first_task->form, foreseen, looked, lead);
+    uint64_t look = acui_lengths_between(stream->engine.first_task->form, foreseen, looked, lead);
     return look ? start + look : 0;
 }
 
@@ -190,7 +190,7 @@ static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t s
  * reactor, which asks when it wakes up, finds that the look is due. */
 static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
-    acui_task *task = stream->first_task;
+    acui_task *task = stream->engine.first_task;
     if (!task)
         return ACU_FOREVER;
     acui_trust trust = ACUI_UNSURE;
@@ -205,15 +205,15 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     if (end > now && trust == ACUI_DOUBTED)
         end = start + acui_look_before(end - start, looked + ACUI_NAP_LEAST);
     if (end > now)
-        stream->planned = end;
+        stream->engine.planned = end;
     if (end)
         return end < start + looked + ACUI_FAULT_GAP ? end : start + looked + ACUI_FAULT_GAP;
     if (age < spin || age < acui_lengths_short(task->form))
         return now;
     if (alone)
         return ACUI_BLOCK;
-    if (stream->waited_for == task->number || acui_blocked_ask(stream, task->number)) {
-        stream->relied = true;
+    if (stream->engine.waited_for == task->number || acui_blocked_ask(stream, task->number)) {
+        stream->engine.relied = true;
         return ACU_FOREVER;
     }
     uint64_t nap = looked / ACUI_NAP_PART;
@@ -229,9 +229,9 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
 uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
     acui_flight_lock();
-    uint64_t next = stream->first_task ? next_look(stream, now, spin, alone) : 0;
-    if (next < ACUI_BLOCK && next > stream->tended)
-        stream->tended = next; /* the waiting thread looks then: until then the reactor need not */
+    uint64_t next = stream->engine.first_task ? next_look(stream, now, spin, alone) : 0;
+    if (next < ACUI_BLOCK && next > stream->engine.tended)
+        stream->engine.tended = next; /* the waiting thread looks then: the reactor need not */
     acui_flight_unlock();
     return next;
 }
@@ -240,8 +240,8 @@ uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
 {
     uint64_t first = 0;
     acui_flight_lock();
-    for (acu_stream *stream = acui_flight_first(); stream; stream = stream->next_active) {
-        uint64_t next = stream->first_task ? acui_flight_next_look(stream, now, spin) : 0;
+    for (acu_stream *stream = acui_flight_first(); stream; stream = stream->engine.next_active) {
+        uint64_t next = stream->engine.first_task ? acui_flight_next_look(stream, now, spin) : 0;
         first = first == 0 || (next && next < first) ? next : first;
     }
     acui_flight_unlock();
@@ -250,14 +250,14 @@ uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
 
 uint64_t acui_due_at(acu_stream *stream, uint64_t now)
 {
-    if (!stream->first_task)
+    if (!stream->engine.first_task)
         return acui_looked_at(stream) + ACUI_IDLE;
     if (!is_wanted(stream)) {
-        if (stream->waited_for >= stream->first_task->number)
+        if (stream->engine.waited_for >= stream->engine.first_task->number)
             return ACU_FOREVER; /* the thread in the driver says when that changes */
-        if (stream->tended > acui_looked_at(stream))
-            return stream->tended + ACUI_TENDED;
-        uint64_t issued = stream->first_task->flight.issued_at;
+        if (stream->engine.tended > acui_looked_at(stream))
+            return stream->engine.tended + ACUI_TENDED;
+        uint64_t issued = stream->engine.first_task->flight.issued_at;
         return (issued > acui_looked_at(stream) ? issued : acui_looked_at(stream)) + ACUI_LAZY;
     }
     if (is_armed(stream) && acui_stream_flag_passed(stream))
@@ -301,12 +301,12 @@ void acui_due_added(uint64_t now)
 
 void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now)
 {
-    bool told = first->number <= stream->wanted;
+    bool told = first->number <= stream->engine.wanted;
     if (told) {
         uint64_t start = start_of(stream);
         due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
     }
-    if (!told || last < stream->wanted)
+    if (!told || last < stream->engine.wanted)
         return; /* more of these are to come */
     due.over_at = now;
     if (due.gap < ACUI_SHORT_GAP && due.length < ACUI_LONG)
@@ -322,6 +322,7 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
         return;
     if (!task->form)
         task->form = acui_form_of(task);
-    bool planned = stream->planned > start && stream->planned <= now;
-    acui_lengths_learn(task->form, now - start, now - since, planned ? now - stream->planned : 0);
+    uint64_t planned = stream->engine.planned;
+    uint64_t late = planned > start && planned <= now ? now - planned : 0;
+    acui_lengths_learn(task->form, now - start, now - since, late);
 }

@@ -32,7 +32,7 @@ acu_stream *acui_flight_first(void)
 
 static void note_wanted(acu_stream *stream, uint64_t now)
 {
-    stream->wanted = stream->last_task->number;
+    stream->engine.wanted = stream->engine.last_task->number;
     acui_due_wake(acui_due_at(stream, now));
 }
 
@@ -46,8 +46,8 @@ bool acui_flight_is_told(const acui_task *task)
 
 static void set_first(acu_stream *stream, acui_task *task)
 {
-    stream->first_task = task;
-    atomic_store_explicit(&stream->first, task ? task->number : 0, memory_order_relaxed);
+    stream->engine.first_task = task;
+    atomic_store_explicit(&stream->engine.first, task ? task->number : 0, memory_order_relaxed);
 }
 
 static void append(acu_stream *stream, acui_task *task, uint64_t now)
@@ -55,11 +55,11 @@ static void append(acu_stream *stream, acui_task *task, uint64_t now)
     task->flight.issued_at = now;
     task->flight.sequence = ++flight.sequence;
     task->submission->marked = task->number;
-    if (stream->last_task)
-        stream->last_task->flight.next = task;
+    if (stream->engine.last_task)
+        stream->engine.last_task->flight.next = task;
     else
         set_first(stream, task);
-    stream->last_task = task;
+    stream->engine.last_task = task;
 }
 
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
@@ -75,18 +75,18 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
                                   memory_order_release);
         wanted |= tasks[i]->order.awaited || acui_flight_is_told(tasks[i]);
     }
-    if (!stream->active) {
-        stream->active = true;
+    if (!stream->engine.active) {
+        stream->engine.active = true;
         acui_looked(stream, now);
         acu_stream_retain(stream);
         acu_device_retain(stream->device); /* a pooled stream does not hold it */
-        stream->next_active = flight.active;
+        stream->engine.next_active = flight.active;
         flight.active = stream;
         acui_due_wake(now + ACUI_IDLE);
         acui_reactor_call(); /* it may have been ended since the submission began */
     }
     if (armed)
-        stream->armed = number;
+        stream->engine.armed = number;
     if (wanted) {
         note_wanted(stream, now);
         acui_due_added(now);
@@ -97,7 +97,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
 static void want_on(acu_stream *stream)
 {
     acui_flight_lock();
-    if (stream->first_task)
+    if (stream->engine.first_task)
         note_wanted(stream, acui_now());
     acui_flight_unlock();
 }
@@ -106,8 +106,8 @@ void acui_flight_want_all(void)
 {
     acui_flight_lock();
     uint64_t now = acui_now();
-    for (acu_stream *stream = flight.active; stream; stream = stream->next_active)
-        if (stream->first_task)
+    for (acu_stream *stream = flight.active; stream; stream = stream->engine.next_active)
+        if (stream->engine.first_task)
             note_wanted(stream, now);
     acui_flight_unlock();
 }
@@ -126,12 +126,12 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
 {
     uint64_t last = 0;
     acui_flight_lock();
-    acui_task *first = stream->first_task, **end = &stream->first_task;
+    acui_task *first = stream->engine.first_task, **end = &stream->engine.first_task;
     while (*end && (all || acui_stream_passed(stream, (*end)->number))) {
         last = (*end)->number;
         end = &(*end)->flight.next;
     }
-    if (end == &stream->first_task) {
+    if (end == &stream->engine.first_task) {
         first = NULL;
     } else {
         if (end == &first->flight.next && !all)
@@ -143,9 +143,9 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
         *end = NULL; /* ends the list that is given away */
         set_first(stream, rest);
         if (!rest)
-            stream->last_task = NULL;
-        stream->over_at = now;
-        stream->device->over_at = now;
+            stream->engine.last_task = NULL;
+        stream->engine.over_at = now;
+        stream->device->engine.over_at = now;
     }
     acui_looked(stream, now);
     acui_flight_unlock();
@@ -158,7 +158,7 @@ acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
         return NULL;
     acu_stream *stream = submission->lanes[0].stream;
     acui_flight_lock();
-    const acui_task *last = stream->last_task;
+    const acui_task *last = stream->engine.last_task;
     uint64_t number = submission->marked;
     bool there = last && number && !acui_stream_passed(stream, number);
     if (there)
@@ -172,8 +172,8 @@ void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *,
                        void *context)
 {
     acui_flight_lock();
-    for (acu_stream *stream = flight.active; stream; stream = stream->next_active) {
-        const acui_task *task = stream->device == device ? stream->first_task : NULL;
+    for (acu_stream *stream = flight.active; stream; stream = stream->engine.next_active) {
+        const acui_task *task = stream->device == device ? stream->engine.first_task : NULL;
         while (task && acui_stream_passed(stream, task->number))
             task = task->flight.next;
         if (task)
@@ -203,10 +203,10 @@ void acui_flight_let_go(acu_stream *const *streams, size_t count)
 static void unlink_at(acu_stream **link)
 {
     acu_stream *stream = *link;
-    *link = stream->next_active;
-    stream->active = false;
+    *link = stream->engine.next_active;
+    stream->engine.active = false;
     if (flight.next == stream)
-        flight.next = stream->next_active;
+        flight.next = stream->engine.next_active;
 }
 
 size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next)
@@ -222,13 +222,13 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
             *next = due < *next ? due : *next;
         } else {
             streams[n++] = stream;
-            if (!stream->first_task) { /* the list's references move on */
+            if (!stream->engine.first_task) { /* the list's references move on */
                 unlink_at(link);
                 continue;
             }
             retain(stream);
         }
-        link = &stream->next_active;
+        link = &stream->engine.next_active;
     }
     return n;
 }
@@ -238,12 +238,13 @@ void acui_flight_drop_idle(void)
     for (bool more = true; more;) {
         acu_stream *stream = NULL;
         acui_flight_lock();
-        for (acu_stream **link = &flight.active; *link && !stream; link = &(*link)->next_active)
-            if (!(*link)->first_task) {
-                stream = *link;
-                unlink_at(link);
-                break;
-            }
+        acu_stream **link = &flight.active;
+        while (*link && (*link)->engine.first_task)
+            link = &(*link)->engine.next_active;
+        if (*link) {
+            stream = *link;
+            unlink_at(link);
+        }
         more = stream != NULL;
         acui_flight_unlock();
         acui_flight_let_go(&stream, more);
@@ -252,7 +253,7 @@ void acui_flight_drop_idle(void)
 
 uint64_t acui_flight_news(acu_stream *stream, uint64_t now)
 {
-    uint64_t first = atomic_load_explicit(&stream->first, memory_order_relaxed);
+    uint64_t first = atomic_load_explicit(&stream->engine.first, memory_order_relaxed);
     if (!first || acui_stream_reached(stream, first))
         return first;
     now = now ? now : acui_now();
@@ -272,7 +273,7 @@ static acu_stream *take_next(uint64_t start)
     while (stream && !found) {
         if (acui_looked_at(stream) < start && acui_flight_news(stream, start))
             found = stream;
-        stream = stream->next_active ? stream->next_active : flight.active;
+        stream = stream->engine.next_active ? stream->engine.next_active : flight.active;
         if (stream == first)
             break;
     }
@@ -308,9 +309,9 @@ void acui_look_everywhere(void)
         acui_flight_lock();
         acu_stream *stream = flight.active;
         for (size_t i = 0; i < skip && stream; i++)
-            stream = stream->next_active;
-        for (; stream && n < BATCH; stream = stream->next_active, skip++)
-            if (stream->first_task) {
+            stream = stream->engine.next_active;
+        for (; stream && n < BATCH; stream = stream->engine.next_active, skip++)
+            if (stream->engine.first_task) {
                 retain(stream);
                 batch[n++] = stream;
             }

@@ -92,11 +92,11 @@ bool acui_flight_is_written(void);  /* by a device, to a flag that it watches; t
 /* When the stream was last looked at; no lock. */
 static inline uint64_t acui_looked_at(const acu_stream *stream)
 {
-    return atomic_load_explicit(&stream->looked_at, memory_order_relaxed);
+    return atomic_load_explicit(&stream->engine.looked_at, memory_order_relaxed);
 }
 static inline void acui_looked(acu_stream *stream, uint64_t now)
 {
-    atomic_store_explicit(&stream->looked_at, now, memory_order_relaxed);
+    atomic_store_explicit(&stream->engine.looked_at, now, memory_order_relaxed);
 }
 
 /* What flight.c tells due.c, and asks of it; lock held. */

@@ -26,23 +26,23 @@ static void free_memory(acu_device *device, acui_ring *ring)
 static void drop(acu_device *device)
 {
     for (int i = 0; i < ACUI_HELPERS; i++) {
-        acui_ring *ring = &device->rings->rings[i];
+        acui_ring *ring = &device->engine.rings->rings[i];
         free_memory(device, ring);
         if (ring->stream)
             acui_stream_destroy(ring->stream);
     }
-    acui_free(device->rings);
-    device->rings = NULL;
+    acui_free(device->engine.rings);
+    device->engine.rings = NULL;
 }
 
 static acu_status need_rings(acu_device *device)
 {
     pthread_mutex_lock(&device->lock);
-    if (!device->rings) {
-        device->rings = ACUI_NEW(struct acui_rings);
-        device->drop_rings = device->rings ? drop : NULL;
+    if (!device->engine.rings) {
+        device->engine.rings = ACUI_NEW(struct acui_rings);
+        device->engine.drop_rings = device->engine.rings ? drop : NULL;
     }
-    bool there = device->rings != NULL;
+    bool there = device->engine.rings != NULL;
     pthread_mutex_unlock(&device->lock);
     return there ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for copies of pageable memory");
 }
@@ -64,7 +64,7 @@ acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, ui
                          acui_ring **ring)
 {
     ACUI_TRY(need_rings(device));
-    acui_ring *r = &device->rings->rings[helper];
+    acui_ring *r = &device->engine.rings->rings[helper];
     if (!r->stream)
         ACUI_TRY(acui_stream_open(device, 0, true, &r->stream));
     if (r->slot_bytes != bytes || r->count > slots)

@@ -81,7 +81,7 @@ static acui_task *leave(acui_gate *gate, uint32_t places)
 
 static acui_gate *next_gate(const acui_task *task)
 {
-    return task->gates.passed == OUTSIDE ? &task->stream->gate : &task->device->gate;
+    return task->gates.passed == OUTSIDE ? &task->stream->engine.gate : &task->device->engine.gate;
 }
 
 bool acui_admit(acui_task *task, acui_task **others)
@@ -116,17 +116,17 @@ void acui_charge(acui_task *task)
     task->gates.charged = more;
     /* Relaxed: nobody waits for there to be less room. */
     if (more)
-        atomic_fetch_add_explicit(&task->stream->gate.used, more, memory_order_relaxed);
+        atomic_fetch_add_explicit(&task->stream->engine.gate.used, more, memory_order_relaxed);
 }
 
 acui_task *acui_leave_gates(acui_task *task)
 {
     acui_task *list = NULL;
     if (task->gates.passed >= STREAM)
-        list = leave(&task->stream->gate, 1 + task->gates.charged);
-    if (task->gates.passed < INSIDE || task->device->gate.limit == 0)
+        list = leave(&task->stream->engine.gate, 1 + task->gates.charged);
+    if (task->gates.passed < INSIDE || task->device->engine.gate.limit == 0)
         return list;
-    return acui_join_tasks(list, leave(&task->device->gate, 1));
+    return acui_join_tasks(list, leave(&task->device->engine.gate, 1));
 }
 
 acui_task *acui_step_out(acui_task *task)
@@ -141,10 +141,10 @@ acu_status acui_check_room(acu_device *device, uint64_t more)
     if (!device && !(device = acu_device_default()))
         return ACU_OK;
     uint64_t now = acui_in_flight(device) + more;
-    if (device->gate.limit == 0 || now < device->gate.limit)
+    if (device->engine.gate.limit == 0 || now < device->engine.gate.limit)
         return ACU_OK;
     return acui_fail(ACU_ERR_WOULD_BLOCK,
                      "%llu submissions, or pieces of such, are in flight on device %d, which was "
                      "opened for %u",
-                     (unsigned long long)now, device->info.ordinal, device->gate.limit);
+                     (unsigned long long)now, device->info.ordinal, device->engine.gate.limit);
 }

@@ -26,8 +26,8 @@ static void take_turns(acui_backlog *backlog, uint64_t turn)
 static bool has_turned(acu_stream *stream, uint64_t turn)
 {
     acui_order_lock();
-    take_turns(&stream->backlog, turn);
-    bool turned = stream->backlog.turns >= turn;
+    take_turns(&stream->engine.backlog, turn);
+    bool turned = stream->engine.backlog.turns >= turn;
     acui_order_unlock();
     return turned;
 }
@@ -35,7 +35,7 @@ static bool has_turned(acu_stream *stream, uint64_t turn)
 static uint64_t turn_of_now(acu_stream *stream)
 {
     acui_order_lock();
-    uint64_t turn = stream->backlog.turns + 2;
+    uint64_t turn = stream->engine.backlog.turns + 2;
     acui_order_unlock();
     return turn;
 }

@@ -83,7 +83,7 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
 {
     if (acui_batch_is_timeless())
         return;
-    uint64_t over_at = first->device->over_at;
+    uint64_t over_at = first->device->engine.over_at;
     uint64_t start = first->flight.issued_at > over_at ? first->flight.issued_at : over_at;
     uint64_t least = looked > start ? looked - start : 0;
     while (first != end) {
@@ -147,7 +147,7 @@ static bool may_be_batched(acui_task *task)
  * batched. */
 static uint32_t issuer_demand(const acu_device *device)
 {
-    return atomic_load_explicit(&device->issuer_demand, memory_order_relaxed);
+    return atomic_load_explicit(&device->engine.issuer_demand, memory_order_relaxed);
 }
 
 acu_stream *acui_batch_stream(acui_task *task)
@@ -214,6 +214,6 @@ void acui_issuer_consider(const acui_task *task, bool contended)
         demand = 1;
     }
     if (demand != was)
-        atomic_store_explicit(&device->issuer_demand, demand < CALL ? demand : CALL,
+        atomic_store_explicit(&device->engine.issuer_demand, demand < CALL ? demand : CALL,
                               memory_order_relaxed);
 }

@@ -83,7 +83,7 @@ static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
 
 static void drop_graphs(acu_device *device)
 {
-    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
     acui_exec *idle = NULL;
     for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
         while (graphs->forms[i])
@@ -103,7 +103,7 @@ static bool has_module(const acui_form *form, const struct acu_module *module)
 /* The module goes: nothing with its kernels is in flight, since that would hold it. */
 static void forget_module(acu_device *device, const struct acu_module *module)
 {
-    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
     acui_exec *idle = NULL;
     acui_lock_take(&graphs->lock);
     for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
@@ -127,21 +127,21 @@ static acui_graphs *make_graphs(acu_device *device)
         return NULL;
     graphs->limit = ACU_GRAPHS_DEFAULT;
     pthread_mutex_lock(&device->lock);
-    if (!atomic_load_explicit(&device->graphs, memory_order_relaxed)) {
-        device->drop_graphs = drop_graphs;
-        device->forget_module = forget_module;
+    if (!atomic_load_explicit(&device->engine.graphs, memory_order_relaxed)) {
+        device->engine.drop_graphs = drop_graphs;
+        device->engine.forget_module = forget_module;
         /* Release, to acui_graphs_of: a thread that sees the cache sees all of it. */
-        atomic_store_explicit(&device->graphs, graphs, memory_order_release);
+        atomic_store_explicit(&device->engine.graphs, graphs, memory_order_release);
         graphs = NULL;
     }
     pthread_mutex_unlock(&device->lock);
     acui_free(graphs); /* another thread was faster */
-    return atomic_load_explicit(&device->graphs, memory_order_relaxed);
+    return atomic_load_explicit(&device->engine.graphs, memory_order_relaxed);
 }
 
 acui_graphs *acui_graphs_of(acu_device *device)
 {
-    acui_graphs *graphs = atomic_load_explicit(&device->graphs, memory_order_acquire);
+    acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
     return graphs ? graphs : make_graphs(device);
 }
 

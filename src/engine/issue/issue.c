@@ -252,15 +252,15 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
  * there until it is done. Relaxed, and in more than one step: a guess. */
 static void note_begin(const acui_task *task)
 {
-    _Atomic(const void *) *issuer = &task->device->issuer;
+    _Atomic(const void *) *issuer = &task->device->engine.issuer;
     acui_issuer_consider(task, atomic_load_explicit(issuer, memory_order_relaxed) != NULL);
     atomic_store_explicit(issuer, &issued_now, memory_order_relaxed); /* each thread's own */
 }
 
 static void note_end(acu_device *device)
 {
-    if (atomic_load_explicit(&device->issuer, memory_order_relaxed) == &issued_now)
-        atomic_store_explicit(&device->issuer, NULL, memory_order_relaxed);
+    if (atomic_load_explicit(&device->engine.issuer, memory_order_relaxed) == &issued_now)
+        atomic_store_explicit(&device->engine.issuer, NULL, memory_order_relaxed);
 }
 
 static acui_task *issue_on(acu_stream *stream, acui_task *task)

@@ -166,9 +166,9 @@ static void count_handed(const more *m, bool planned)
     size_t count = one ? 1 : policy ? policy->count : 0;
     for (size_t i = 0; i < count; i++)
         if (planned)
-            atomic_fetch_sub_explicit(&streams[i]->backlog.handed, 1, memory_order_release);
+            atomic_fetch_sub_explicit(&streams[i]->engine.backlog.handed, 1, memory_order_release);
         else
-            atomic_fetch_add_explicit(&streams[i]->backlog.handed, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&streams[i]->engine.backlog.handed, 1, memory_order_relaxed);
 }
 
 static void free_more(more *m)
