@@ -57,7 +57,7 @@ acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function)
         acu_op_release(arg->u.op);
     if (arg->kind != ACU_ARG_SCALAR)
         return acui_fail(ACU_ERR_INVALID, "%s wants a scalar, such as acu_f32(2)", function);
-    if (!acu_dtype_bytes(arg->dtype))
+    if (!acu_dtype_bytes(acui_arg_dtype_of(arg)))
         return acui_fail(ACU_ERR_DTYPE, "%s: %d is no element type", function, (int)arg->dtype);
     return ACU_OK;
 }
@@ -103,7 +103,7 @@ static inline acu_status keep_op(acu_op *op, const acu_arg *arg, size_t place)
 
 static inline acu_status keep_scalar(const acu_arg *arg, size_t place)
 {
-    return acu_dtype_bytes(arg->dtype)
+    return acu_dtype_bytes(acui_arg_dtype_of(arg))
                ? ACU_OK
                : acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
                            (int)arg->dtype);
@@ -253,7 +253,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
         return acui_fail(ACU_ERR_SHARED,
                          "argument %zu (%s) is shared, for reading only; take sole ownership with "
                          "acu_own, or write to a copy (acu_dup)",
-                         place, access_words(arg->access));
+                         place, access_words(acui_arg_access_of(arg)));
     for (size_t i = 0; i < place; i++) {
         const acu_val *other = &values[i];
         if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor)
@@ -303,7 +303,7 @@ static inline void take_arg(acu_arg *arg, acu_val *value)
     }
     value->kind = arg->kind == ACU_ARG_SCALAR ? ACU_SCALAR : ACU_NONE;
     value->tensor = NULL;
-    value->dtype = arg->dtype;
+    value->dtype = acui_arg_dtype_of(arg);
     value->bits = arg->u.bits;
 }
 
@@ -347,7 +347,7 @@ acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
             ACUI_TRY(
                 acui_node_touch(plan, node, values[i].tensor, acui_access_of(&values[i], arg)));
         for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
-            ACUI_TRY(acui_node_touch(plan, node, list[k], arg->access));
+            ACUI_TRY(acui_node_touch(plan, node, list[k], acui_arg_access_of(arg)));
     }
     return ACU_OK;
 }

@@ -17,6 +17,17 @@ static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tenso
     return arg->kind == ACU_ARG_LIST ? arg->bytes : 0;
 }
 
+/* What the program gave. The argument has it in fewer bits, and with a sign, for messages of what
+ * is wrong. */
+static inline acu_access acui_arg_access_of(const acu_arg *arg)
+{
+    return (acu_access)arg->access;
+}
+static inline acu_dtype acui_arg_dtype_of(const acu_arg *arg)
+{
+    return (acu_dtype)arg->dtype;
+}
+
 /* Whether the access of an op, tensor or list is one. If not, the argument could not be ordered
  * behind anything. */
 static inline bool acui_arg_has_access(const acu_arg *arg)
@@ -49,7 +60,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
 static inline acu_access acui_access_of(const acu_val *value, const acu_arg *arg)
 {
     bool prefix = value->kind == ACU_PARTITION && value->mode == ACU_PREFIX;
-    return prefix && arg->access == ACU_WRITE ? ACU_UPDATE : arg->access;
+    return prefix && arg->access == ACU_WRITE ? ACU_UPDATE : acui_arg_access_of(arg);
 }
 
 /* Enter into `node` what the arguments, planned to `values`, touch; the node has room for that. */

@@ -213,7 +213,7 @@ static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t place, size_t 
         value = (acu_val){.kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = arg->u.tensor};
         return acui_infer_stand_in(infer, &value, values);
     case ACU_ARG_SCALAR:
-        value = (acu_val){.kind = ACU_SCALAR, .dtype = arg->dtype, .bits = arg->u.bits};
+        value = (acu_val){.kind = ACU_SCALAR, .dtype = acui_arg_dtype_of(arg), .bits = arg->u.bits};
         break;
     default:
         break;

@@ -80,7 +80,7 @@ static acu_status add_list(acui_plan *plan, acui_node *node, char *data, size_t 
     uint64_t count = acui_arg_list(arg, &list);
     memcpy(data + at, &count, sizeof count);
     for (size_t i = 0; i < count; i++)
-        ACUI_TRY(add_tensor(plan, node, data, at + 8 + 8 * i, list[i], arg->access));
+        ACUI_TRY(add_tensor(plan, node, data, at + 8 + 8 * i, list[i], acui_arg_access_of(arg)));
     return ACU_OK;
 }
 
@@ -115,7 +115,7 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
         if (places)
             places[i] = at;
         if (value->kind == ACU_TENSOR) {
-            ACUI_TRY(add_tensor(plan, node, data, at, value->tensor, arg->access));
+            ACUI_TRY(add_tensor(plan, node, data, at, value->tensor, acui_arg_access_of(arg)));
         } else if (value->kind == ACU_SCALAR) { /* CUDA hosts are little-endian */
             memcpy(data + at, &value->bits, sizeof value->bits);
         } else if (value->kind == ACU_PARTITION) {

@@ -153,7 +153,7 @@ static acu_status check_place(const acu_op *op, size_t place, const acu_tensor *
 static acui_given given_of(const acu_val *value, const acu_arg *arg)
 {
     return (acui_given){.kind = value->kind,
-                        .access = arg->access,
+                        .access = acui_arg_access_of(arg),
                         .dtype = value->tensor ? value->tensor->dtype : value->dtype,
                         .bytes = acui_launch_bytes(value, arg),
                         .list = arg->kind == ACU_ARG_LIST,

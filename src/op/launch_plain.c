@@ -36,7 +36,7 @@ static inline bool takes_all(const acu_op *op, const acui_param *param, size_t *
     *tensors = 0;
     for (; arg < end; arg++, param++) {
         if (arg->kind == ACU_ARG_SCALAR) {
-            if (!acui_takes_scalar(param, arg->dtype))
+            if (!acui_takes_scalar(param, acui_arg_dtype_of(arg)))
                 return false;
             continue;
         }
@@ -78,7 +78,7 @@ static inline acu_status add_tensor(acui_plan *plan, acui_node *node, char *data
                                     const acu_arg *arg)
 {
     const acu_tensor *tensor = arg->u.tensor;
-    ACUI_TRY(acui_node_touch(plan, node, tensor, arg->access));
+    ACUI_TRY(acui_node_touch(plan, node, tensor, acui_arg_access_of(arg)));
     return acui_launch_address_in(plan, node, data, at, tensor->buffer, tensor->offset);
 }
 
@@ -91,7 +91,7 @@ static inline void yield(acu_val *value, acu_arg *arg, acu_form form)
     if (arg->kind == ACU_ARG_SCALAR) {
         value->kind = ACU_SCALAR;
         value->tensor = NULL;
-        value->dtype = arg->dtype;
+        value->dtype = acui_arg_dtype_of(arg);
         value->bits = arg->u.bits;
     }
     arg->kind = ACU_ARG_NONE;

@@ -100,9 +100,9 @@ acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be filled",
                          acui_tensor_words(t, words));
     ACUI_TRY(acui_tensor_check_write(t));
-    if ((acu_dtype)scalar.dtype != t->dtype)
+    if (acui_arg_dtype_of(&scalar) != t->dtype)
         return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s",
-                         acui_tensor_words(t, words), acu_dtype_name(scalar.dtype));
+                         acui_tensor_words(t, words), acu_dtype_name(acui_arg_dtype_of(&scalar)));
     if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN &&
         t->buffer->kind != ACU_MEMORY_MANAGED)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is in host memory; fill works on the device",
@@ -162,7 +162,7 @@ static acu_op *new_filled(acu_dtype dtype, acu_shape shape, acu_arg scalar, cons
 
 acu_op *acu_op_full(acu_shape shape, acu_arg scalar, acu_site site)
 {
-    return new_filled(scalar.dtype, shape, scalar, "acu_full", site);
+    return new_filled(acui_arg_dtype_of(&scalar), shape, scalar, "acu_full", site);
 }
 
 acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)

@@ -150,16 +150,17 @@ void acu_val_set_scalar(acu_val *value, acu_arg scalar)
 {
     if (value)
         acui_val_drop(value);
-    if (value && scalar.kind == ACU_ARG_SCALAR && acu_dtype_bytes(scalar.dtype))
-        *value = (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits};
+    acu_dtype dtype = acui_arg_dtype_of(&scalar);
+    if (value && scalar.kind == ACU_ARG_SCALAR && acu_dtype_bytes(dtype))
+        *value = (acu_val){.kind = ACU_SCALAR, .dtype = dtype, .bits = scalar.u.bits};
 }
 
 acu_op *acu_op_scalar(acu_arg scalar, acu_site site)
 {
     if (acui_arg_check_scalar(&scalar, "acu_scalar") != ACU_OK)
         return acui_op_failed(&acui_class_VALUE, site);
-    return value_op(
-        (acu_val){.kind = ACU_SCALAR, .dtype = scalar.dtype, .bits = scalar.u.bits}, site);
+    acu_dtype dtype = acui_arg_dtype_of(&scalar);
+    return value_op((acu_val){.kind = ACU_SCALAR, .dtype = dtype, .bits = scalar.u.bits}, site);
 }
 
 /* ---- tensors lent to callbacks of ops in flight ---------------------------------------------- */

@@ -63,7 +63,7 @@ static acu_status plan(acui_submission *s, acu_device *device, const acu_arg *ar
     if (!node)
         return ACU_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        ACUI_TRY(acui_node_touch(&s->plan, node, args[i].u.tensor, args[i].access));
+        ACUI_TRY(acui_node_touch(&s->plan, node, args[i].u.tensor, acui_arg_access_of(&args[i])));
     return ACU_OK;
 }
 
