@@ -354,6 +354,16 @@ static inline uint8_t *acui_results_kinds(acui_results *results)
     return results->count <= ACUI_FEW_RESULTS ? results->u.few.kinds : results->u.more.kinds;
 }
 
+/* What a record says of a submission that is not planned yet: see acui_future_note. */
+typedef struct acui_origin {
+    acu_site site;
+    const char *kind;        /* static: what it is called if it has no name */
+    char name[ACUI_OP_NAME]; /* "": none */
+} acui_origin;
+
+/* OVER: the results took its place. */
+enum { ACUI_ORIGIN_NONE, ACUI_ORIGIN_KNOWN, ACUI_ORIGIN_OVER };
+
 /*
  * The outcome of a submission, or of a load. Other threads may know a future that is `early` before
  * it is DONE: it was given out, or handed over, or its deadline may put it on a queue. Nobody else
@@ -363,6 +373,8 @@ static inline uint8_t *acui_results_kinds(acui_results *results)
  *   how.*      who makes it, or hands it over, before    any
  *              others know it
  *   dropped    drop_results; `lock`, if it is early      who gives it results; the same
+ *   origin_is  acui_future_note before others know it;   who signs a record; `lock`, if it is early
+ *              OVER with its results, as `dropped`
  *   told       acui_flight_want_future (seq_cst), and    any: acui_flight_is_told (seq_cst)
  *              acui_queue_prepare
  *   planned    acui_submission_started; release store    any; acquire load
@@ -376,6 +388,7 @@ struct acu_future {
     _Atomic(bool) flagged; /* its submission is on one stream, and the device writes when it is
                             * over; publishes the lanes */
     bool dropped;          /* nobody will ask for results any more */
+    uint8_t origin_is;     /* ACUI_ORIGIN_... */
     _Atomic(int) state; /* release store, acquire load. DONE publishes status and fault, which are
                          * written once, before, under the lock (resolve_waited: without it) */
     acu_status status;
@@ -389,7 +402,14 @@ struct acu_future {
         bool waited;   /* the submitting thread waits for it at once. No other thread ever holds
                         * it; that one keeps it and its submission until it is done */
     } how;
-    acui_results results;
+    union {
+        acui_results results;
+        struct {
+            size_t no_results;  /* 0 */
+            acui_origin origin; /* of what will be planned, until it has results */
+        };
+    };
+    char *context; /* of `origin`: as in a record; owned; NULL: none */
     acui_notice *notices;
     acu_module *module; /* of a load; owned */
     struct { /* acu_schedule, and then the thread that moves the state on from SCHEDULED */
@@ -628,6 +648,12 @@ acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site sit
 
 /* ---- order/cancel.c ---- */
 void acui_give_up(acui_submission *submission, acui_fault *fault); /* once; it may be NULL */
+/* A thread plans the taken op only later: note where it comes from, for a record of what happens
+ * until then. `name` is the submission's; NULL: none. No other thread knows the future yet. */
+void acui_future_note(acu_future *future, acu_op *op, const char *name);
+/* Put that into the record, unless it says already where in the program it comes from. By the
+ * thread that plans the submission. */
+void acui_future_sign(const acu_future *future, acu_error *error);
 /* Give the future up with `status` and a record of `message`, unless it is done. */
 void acui_future_end(acu_future *future, acu_status status, const char *message);
 /*

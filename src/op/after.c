@@ -142,7 +142,7 @@ static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *place, acu
     return status;
 }
 
-const acui_op_class acui_class_AFTER = {.name = "after", .plan = plan_after};
+const acui_op_class acui_class_AFTER = {.name = "after", .plan = plan_after, .passes = 1};
 
 acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site)
 {

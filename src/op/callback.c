@@ -174,7 +174,8 @@ static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, a
     return ACU_OK;
 }
 
-const acui_op_class acui_class_INSPECT = {.name = "inspect", .plan = plan_inspect};
+const acui_op_class acui_class_INSPECT = {
+    .name = "inspect", .plan = plan_inspect, .passes = 1};
 
 acu_op *acu_op_inspect(acu_op *x, acu_inspect_fn fn, acu_user user, acu_site site)
 {

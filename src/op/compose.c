@@ -122,7 +122,7 @@ static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_
     return acui_values_push(values, value);
 }
 
-const acui_op_class acui_class_NTH = {.name = "nth", .plan = plan_nth};
+const acui_op_class acui_class_NTH = {.name = "nth", .plan = plan_nth, .passes = 1};
 
 acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site)
 {
@@ -165,8 +165,8 @@ static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_
     return acui_own_values(values->list + base, values->count - base);
 }
 
-const acui_op_class acui_class_SHARE = {.name = "share", .plan = plan_share};
-const acui_op_class acui_class_OWN = {.name = "own", .plan = plan_own};
+const acui_op_class acui_class_SHARE = {.name = "share", .plan = plan_share, .passes = 1};
+const acui_op_class acui_class_OWN = {.name = "own", .plan = plan_own, .passes = 1};
 
 acu_op *acu_op_share(acu_op *x, acu_site site)
 {
@@ -191,7 +191,8 @@ static void destroy_on(acu_op *op)
     acu_device_release(op->u.device);
 }
 
-const acui_op_class acui_class_ON = {.name = "on", .plan = plan_on, .destroy = destroy_on};
+const acui_op_class acui_class_ON = {
+    .name = "on", .plan = plan_on, .destroy = destroy_on, .passes = 1};
 
 acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site)
 {

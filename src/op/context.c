@@ -38,7 +38,7 @@ static void destroy_context(acu_op *op)
 }
 
 const acui_op_class acui_class_CONTEXT = {
-    .name = "context", .plan = plan_context, .destroy = destroy_context};
+    .name = "context", .plan = plan_context, .destroy = destroy_context, .passes = 1};
 
 acu_op *acu_op_with_context(acu_op *x, const char *text, acu_site site)
 {

@@ -189,7 +189,7 @@ static acu_status plan_into(acui_plan *plan, acu_op *op, acu_device *place, acui
     return status;
 }
 
-const acui_op_class acui_class_INTO = {.name = "into", .plan = plan_into};
+const acui_op_class acui_class_INTO = {.name = "into", .plan = plan_into, .passes = 2};
 
 acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site)
 {

@@ -37,6 +37,19 @@ const char *acui_op_name(const acu_op *op)
     return op->named ? op->rest->name : op->class->name;
 }
 
+acu_op *acui_op_doer(acu_op *op)
+{
+    while (op->class->passes && op->class->passes <= op->input_count && acui_op_is_sole(op))
+        op = op->inputs[op->class->passes - 1];
+    return op;
+}
+
+const char *acui_op_label(const acu_op *op)
+{
+    bool launches = op->class == &acui_class_LAUNCH && acui_op_is_sole(op) && op->u.call.kernel;
+    return launches && !op->named ? op->u.call.kernel->name : acui_op_name(op);
+}
+
 acu_status acui_op_sign(const acu_op *op, acu_status status)
 {
     acu_error *error = acui_error();

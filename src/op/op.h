@@ -41,6 +41,7 @@ typedef struct acui_op_class {
      * values. `place` is the device for parts that name none; it may be NULL. */
     acu_status (*plan)(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
     void (*destroy)(acu_op *op); /* releases what the kind holds besides its inputs; may be NULL */
+    uint8_t passes; /* 1 + the input whose values it only passes on; 0: it does more, or less */
 } acui_op_class;
 
 #define ACU_X(id, name) extern const acui_op_class acui_class_##id;
@@ -138,6 +139,11 @@ static inline void acui_op_set_user(acu_op *op, acu_user user)
 
 /* The name for messages. */
 const char *acui_op_name(const acu_op *op);
+/* The op that does the work: `op` itself, unless it only passes on what an input yields. Ops that
+ * others have too are not looked into. */
+acu_op *acui_op_doer(acu_op *op);
+/* What the op's node will be called. */
+const char *acui_op_label(const acu_op *op);
 /* Put the op's name and line into the thread's record of a failure, unless that has a line already.
  * Returns `status`. */
 acu_status acui_op_sign(const acu_op *op, acu_status status);

@@ -109,7 +109,7 @@ static void destroy_partition(acu_op *op)
 }
 
 const acui_op_class acui_class_PARTITION = {
-    .name = "partition", .plan = plan_partition, .destroy = destroy_partition};
+    .name = "partition", .plan = plan_partition, .destroy = destroy_partition, .passes = 1};
 
 /* Whether the op only yields a tensor and nobody else has it: it becomes the partition itself,
  * which is one op less to plan. */
@@ -192,7 +192,8 @@ static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *plac
     return ACU_OK;
 }
 
-const acui_op_class acui_class_UNPARTITION = {.name = "unpartition", .plan = plan_unpartition};
+const acui_op_class acui_class_UNPARTITION = {
+    .name = "unpartition", .plan = plan_unpartition, .passes = 1};
 
 acu_op *acu_op_unpartition(acu_op *x, acu_site site)
 {

@@ -56,7 +56,7 @@ static void destroy_with_pool(acu_op *op)
 }
 
 const acui_op_class acui_class_WITH_POOL = {
-    .name = "with_pool", .plan = plan_with_pool, .destroy = destroy_with_pool};
+    .name = "with_pool", .plan = plan_with_pool, .destroy = destroy_with_pool, .passes = 1};
 
 acu_op *acu_op_with_pool(acu_pool *pool, acu_op *x, acu_site site)
 {

@@ -273,7 +273,8 @@ static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *place, a
     return status;
 }
 
-const acui_op_class acui_class_FINALLY = {.name = "finally", .plan = plan_finally};
+const acui_op_class acui_class_FINALLY = {
+    .name = "finally", .plan = plan_finally, .passes = 1};
 
 acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site)
 {

@@ -75,7 +75,7 @@ static acu_status check_count(const acu_tensor *from, const char *what, int coun
 
 #define VIEW_CLASS(id, words)                                                                      \
     const acui_op_class acui_class_##id = {                                                        \
-        .name = words, .plan = plan_view, .destroy = destroy_view};
+        .name = words, .plan = plan_view, .destroy = destroy_view, .passes = 1};
 
 VIEW_CLASS(RESHAPE, "reshape")
 VIEW_CLASS(SLICE, "slice")

@@ -235,6 +235,29 @@ static void scheduled_ones_are_not_planned(void **state)
     finish(device);
 }
 
+/* The record is about what does the work, as if it had been planned. */
+static void scheduled_ones_say_where_they_are_from(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_policy *policy;
+    acu_future *future;
+    assert_works(acu_policy_single(device, NULL, &policy));
+    const int line = __LINE__ + 1;
+    acu_op *op = acu_full(VECTOR, acu_i32(0));
+    op = acu_with_context(acu_first(acu_with_context(acu_on(device, op), "layer 3")), "step 7");
+    assert_works(acu_schedule(policy, op, &future));
+    assert_works(acu_future_cancel(future));
+    acu_error error = {0};
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_CANCELLED);
+    assert_string_equal(error.op, "full");
+    assert_int_equal(error.line, line);
+    assert_string_equal(error.context, "step 7: layer 3");
+    acu_future_release(future);
+    acu_policy_release(policy);
+    finish(device);
+}
+
 /* The values of what was cancelled can be used, and fail where they are. */
 static void values_are_there_and_not_valid(void **state)
 {
@@ -601,6 +624,7 @@ int main(void)
         cmocka_unit_test(host_work_that_has_not_begun_never_does),
         cmocka_unit_test(completed_ones_stay_as_they_are),
         cmocka_unit_test(scheduled_ones_are_not_planned),
+        cmocka_unit_test(scheduled_ones_say_where_they_are_from),
         cmocka_unit_test(values_are_there_and_not_valid),
         cmocka_unit_test(everybody_is_told_once),
         cmocka_unit_test(callbacks_may_cancel),

@@ -196,6 +196,108 @@ static void planning_errors_arrive(void **state)
     finish(device);
 }
 
+/* ---- what a record says of work that was not planned ---- */
+
+/* The record of work that ends before the device's thread, which is held up, comes to it. */
+static acu_error record_of(acu_future *future, acu_status want)
+{
+    acu_error error = {0};
+    if (want == ACU_ERR_CANCELLED)
+        assert_works(acu_future_cancel(future));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), want);
+    assert_int_equal(acu_future_error(future, &error), want);
+    assert_non_null(error.file);
+    assert_non_null(strstr(error.file, "test_runtime.c"));
+    acu_future_release(future);
+    return error;
+}
+
+static void says(const acu_error *error, const char *op, int line, const char *context)
+{
+    assert_string_equal(error->op, op);
+    assert_int_equal(error->line, line);
+    assert_string_equal(error->context, context);
+}
+
+static void cancelled_ones_say_where_they_are_from(void **state)
+{
+    static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                              ".visible .entry nothing(.param .u64 x)\n{\n ret;\n}\n";
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_kernel *kernel = test_kernel(device, ptx, "nothing");
+    acu_tensor *x;
+    assert_works(acu_sync(device, constant(1), &x));
+    hold_thread(device);
+    int line = __LINE__ + 1;
+    acu_op *op = acu_launch(kernel, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_inout(x));
+    acu_error error = record_of(test_submit(device, acu_own(acu_first(op))), ACU_ERR_CANCELLED);
+    says(&error, "nothing", line, "");
+    line = __LINE__ + 1;
+    op = acu_op_named(acu_fill(x, acu_i32(2)), "clear");
+    op = acu_with_context(acu_first(acu_with_context(op, "layer 3")), "step 7");
+    acu_op *kept = acu_op_retain(op);
+    error = record_of(test_submit(device, op), ACU_ERR_CANCELLED); /* it may be in use elsewhere */
+    assert_string_equal(error.op, "context");
+    acu_op_release(kept);
+    line = __LINE__ + 1;
+    op = acu_op_named(acu_fill(x, acu_i32(2)), "clear");
+    op = acu_with_context(acu_first(acu_with_context(op, "layer 3")), "step 7");
+    error = record_of(test_submit(device, op), ACU_ERR_CANCELLED);
+    says(&error, "clear", line, "step 7: layer 3");
+    acu_submit_options options = {.size = sizeof options, .name = "request"};
+    acu_future *future;
+    line = __LINE__ + 1;
+    assert_works(acu_submit(device, acu_fill(x, acu_i32(3)), &options, &future));
+    error = record_of(future, ACU_ERR_CANCELLED);
+    says(&error, "request", line, "");
+    test_host_gate_open();
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    finish(device);
+}
+
+static void late_ones_say_where_they_are_from(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_submit_options options = {.size = sizeof options, .name = "request", .deadline = 1};
+    acu_future *future;
+    hold_thread(device);
+    const int line = __LINE__ + 1;
+    assert_works(acu_submit(device, acu_full(VECTOR, acu_i32(1)), &options, &future));
+    acu_error error = record_of(future, ACU_ERR_DEADLINE);
+    says(&error, "request", line, "");
+    test_host_gate_open();
+    finish(device);
+}
+
+static void refused_ones_say_where_they_are_from(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    acu_future *future;
+    hold_thread(device);
+    const int line = __LINE__ + 1;
+    acu_op *op = acu_with_context(acu_op_named(acu_full(VECTOR, acu_i32(1)), "ones"), "step 7");
+    assert_works(acu_submit(device, op, &options, &future));
+    test_enter(device);
+    assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(stream),
+                                                      ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
+    test_host_gate_open();
+    acu_error error = record_of(future, ACU_ERR_CAPTURE);
+    says(&error, "ones", line, "step 7");
+    CUgraph graph;
+    assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(stream), &graph), 0);
+    assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
+    test_leave(device);
+    acu_stream_release(stream);
+    finish(device);
+}
+
 static void dropped_at_once(void **state)
 {
     (void)state;
@@ -592,6 +694,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(submits_and_waits),      cmocka_unit_test(submitting_calls_no_driver),
         cmocka_unit_test(full_ring),              cmocka_unit_test(planning_errors_arrive),
+        cmocka_unit_test(cancelled_ones_say_where_they_are_from),
+        cmocka_unit_test(late_ones_say_where_they_are_from),
+        cmocka_unit_test(refused_ones_say_where_they_are_from),
         cmocka_unit_test(dropped_at_once),
         cmocka_unit_test(dropped_before_it_is_planned),
         cmocka_unit_test(values_refused_in_then),

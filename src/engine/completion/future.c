@@ -4,6 +4,7 @@
  * The outcome is decided once, by whoever makes the state DONE under the lock (or, of a waited
  * future, by the end of its submission). Notices that are there by then are delivered by that
  * thread; later ones at once, by the thread that adds them. */
+#include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/local.h"
@@ -37,6 +38,7 @@ void acui_future_put(acu_future *future)
         return;
     acui_fault_release(future->fault);
     acui_op_put(future->scheduled.op);
+    acui_free(future->context);
     acu_stream_release(future->scheduled.stream);
     if (future->submission)
         acui_submission_put(future->submission);
@@ -188,6 +190,7 @@ acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
         acui_op_put(taken);
         return status;
     }
+    acui_future_note(f, taken, NULL);
     f->scheduled.op = taken;
     f->scheduled.stream = acu_stream_retain(stream);
     f->scheduled.serial = policy->count == 1;

@@ -50,8 +50,10 @@ void acui_future_give_results(acu_future *future, acui_results *results)
     if (future->how.early)
         acui_lock_take(&future->lock);
     bool dropped = future->dropped;
-    if (!dropped)
+    if (!dropped) {
         future->results = *results;
+        future->origin_is = ACUI_ORIGIN_OVER;
+    }
     if (future->how.early)
         acui_lock_give(&future->lock);
     if (dropped)

@@ -71,7 +71,10 @@ static void destroy_after_future(acu_op *op)
 }
 
 const acui_op_class acui_class_AFTER_FUTURE = {
-    .name = "after_future", .plan = plan_after_future, .destroy = destroy_after_future};
+    .name = "after_future",
+    .plan = plan_after_future,
+    .destroy = destroy_after_future,
+    .passes = 1};
 
 acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site)
 {

@@ -8,10 +8,14 @@
  * something up counts as `beside` until it is done, since acu_close and acu_device_wait must not
  * return before.
  */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "engine/completion/flight.h"
 #include "memory/order.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- work that others want too ---- */
 
@@ -94,20 +98,78 @@ static void add_place(acu_error *error, acui_submission *s)
     acui_submission_let_go(s);
 }
 
-static acui_fault *fault_of(const acu_future *future, const acu_op *op, acu_status status,
-                            const char *message)
+/* ---- what is known before it is planned ---- */
+
+/* The words of the contexts around what the op does. NULL: none, or no memory for them. */
+static char *context_of(const acu_op *op, const acu_op *doer)
+{
+    char *all = NULL;
+    acui_text text = acui_text_start(NULL, 0);
+    for (; op != doer; op = op->inputs[op->class->passes - 1]) {
+        if (op->class != &acui_class_CONTEXT)
+            continue;
+        if (!all && !(all = acui_alloc_raw(ACU_ERROR_CONTEXT)))
+            break;
+        if (!text.buffer)
+            text = acui_text_start(all, ACU_ERROR_CONTEXT);
+        acui_text_add(&text, "%s%s", text.length ? ": " : "", op->u.text);
+    }
+    return all;
+}
+
+void acui_future_note(acu_future *future, acu_op *op, const char *name)
+{
+    acu_op *doer = acui_op_doer(op);
+    const char *label = name && name[0] ? name : acui_op_label(doer);
+    acui_origin *origin = &future->origin;
+    origin->site = doer->site;
+    origin->kind = doer->class->name;
+    if (label != origin->kind) {
+        size_t length = strnlen(label, ACUI_OP_NAME - 1);
+        memcpy(origin->name, label, length); /* the rest is zeroed */
+    }
+    if (op != doer)
+        future->context = context_of(op, doer);
+    future->origin_is = ACUI_ORIGIN_KNOWN;
+}
+
+void acui_future_sign(const acu_future *future, acu_error *error)
+{
+    const acui_origin *origin = &future->origin;
+    if (error->file || future->origin_is != ACUI_ORIGIN_KNOWN)
+        return;
+    error->file = origin->site.file;
+    error->line = origin->site.line;
+    snprintf(error->op, sizeof error->op, "%s", origin->name[0] ? origin->name : origin->kind);
+    snprintf(error->context, sizeof error->context, "%s", future->context ? future->context : "");
+}
+
+/* Once its results are given, the submission is there, if there is one: under the lock, this thread
+ * sees it. */
+static acui_submission *sign_unplanned(acu_future *future, acu_error *error)
+{
+    acui_submission *planned = NULL;
+    acui_lock_take(&future->lock);
+    acui_future_sign(future, error);
+    if (future->origin_is == ACUI_ORIGIN_OVER)
+        planned = future->submission;
+    acui_lock_give(&future->lock);
+    return planned;
+}
+
+static acui_fault *fault_of(acu_future *future, acu_status status, const char *message)
 {
     acu_error error = {.status = status, .device = -1};
     snprintf(error.message, sizeof error.message, "%s", message);
-    if (acui_future_state_of(future) == ACUI_FUTURE_RUNNING)
-        add_place(&error, future->submission);
-    if (op) {
-        error.file = op->site.file;
-        error.line = op->site.line;
-        snprintf(error.op, sizeof error.op, "%s", acui_op_name(op));
-    }
+    acui_submission *s = acui_future_state_of(future) == ACUI_FUTURE_RUNNING
+                             ? future->submission
+                             : sign_unplanned(future, &error);
+    if (s)
+        add_place(&error, s);
     return acui_fault_new(&error);
 }
+
+/* ---- ending it ---- */
 
 /* Threads that are giving a future up, or are looking into a submission that they hold open: see
  * acui_beside. */
@@ -141,7 +203,7 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
         op = future->scheduled.op;
         future->scheduled.op = NULL;
     }
-    acui_fault *fault = fault_of(future, op, status, message);
+    acui_fault *fault = fault_of(future, status, message);
     begin_beside();
     acui_resolve_given_up(future, status, fault);
     end_beside();

@@ -257,6 +257,8 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
     rest.queue = NULL;
     rest.tag = rest.deadline = 0;
     ACUI_TRY(make_more(runtime, &rest, stream, &what.more));
+    if (future && !future->how.early) /* else it was noted before other threads could know it */
+        acui_future_note(future, op, options->name);
     what.device = acu_device_retain(device);
     what.future = acui_future_keep(future);
     acu_status status = give(runtime, &what);
@@ -348,6 +350,7 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
     else
         status = submit_now(h);
     if (h->future && status != ACU_OK) {
+        acui_future_sign(h->future, acui_error());
         acui_fault *fault = acui_fault_new(acui_error());
         acui_resolve(h->future, status, fault);
         acui_fault_release(fault);

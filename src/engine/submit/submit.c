@@ -305,8 +305,10 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     }
     if (status == ACU_OK && options.queue)
         status = acui_queue_prepare(f, options.queue, options.tag);
-    if (status == ACU_OK && options.deadline)
+    if (status == ACU_OK && options.deadline) {
+        acui_future_note(f, taken, options.name);
         status = acui_deadline_set(f, options.deadline);
+    }
     if (status != ACU_OK) {
         acui_op_put(taken);
         if (f && options.queue)
