@@ -63,8 +63,8 @@ _tensor_release = _declare(_lib, None, "acu_tensor_release", c_void_p)
 _tensor_shape = _declare(_lib, Shape, "acu_tensor_shape", c_void_p)
 _tensor_dtype = _declare(_lib, c_int, "acu_tensor_dtype", c_void_p)
 _dtype_name = _declare(_lib, c_char_p, "acu_dtype_name", c_int)
-_operand = _declare(_lib, c_void_p, "acui_operand_tensor", c_void_p, Site)
-_term = _declare(_lib, c_void_p, "acui_term_f64", ctypes.c_double, Site)
+_operand = _declare(_lib, c_void_p, "acu_op_value", c_void_p, Site)
+_number = _declare(_lib, c_void_p, "acu_op_number_f64", ctypes.c_double, Site)
 _elementwise = _declare(_lib, c_void_p, "acu_op_elementwise", c_int, POINTER(c_void_p), c_size_t, Site)
 _elementwise_name = _declare(_lib, c_char_p, "acu_elementwise_name", c_int)
 _transpose = _declare(_lib, c_void_p, "acu_op_transpose", c_void_p, c_int, c_int, Site)
@@ -271,7 +271,7 @@ _KINDS = _kinds()
 
 def run(device, name, *operands):
     """An elementwise operation by its name: "add", "relu", ... Operands are tensors and numbers."""
-    terms = (c_void_p * len(operands))(*[x.operand() if isinstance(x, Tensor) else _term(x, _SITE)
+    terms = (c_void_p * len(operands))(*[x.operand() if isinstance(x, Tensor) else _number(x, _SITE)
                                          for x in operands])
     return device.submit(_elementwise(_KINDS[name], terms, len(operands), _SITE))
 

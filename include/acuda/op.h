@@ -32,9 +32,8 @@
  * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed). Each macro
  * covers a plain function that takes arrays, counts and an acu_site: acu_add covers
  * acu_op_elementwise. Where a function takes only ops, other languages pass a tensor as
- * acui_operand_tensor(tensor, site), which is what acu_value covers, and a number as
- * acui_term_f64(number, site) or _i64 (ops.h). A list in a macro has at most 64 items (more do not
- * compile); the functions take any number.
+ * acu_op_value(tensor, site), and a number as acu_op_number_f64(number, site), _i64 or _u64 (ops.h).
+ * A list in a macro has at most 64 items (more do not compile); the functions take any number.
  */
 #ifndef ACUDA_OP_H
 #define ACUDA_OP_H
@@ -188,7 +187,7 @@ static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits)
     return acui_arg_scalar(ACU_F4E2M1FNX2, bits);
 }
 
-ACU_API acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site);
+ACU_API acu_op *acu_op_value(acu_tensor *tensor, acu_site site); /* acu_value */
 static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 {
     (void)site;
@@ -197,10 +196,7 @@ static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 #ifdef __cplusplus
 ACU_END /* overloads can not have C's linkage */
 static inline acu_op *acui_operand(acu_op *x, acu_site) { return x; }
-static inline acu_op *acui_operand(acu_tensor *x, acu_site site)
-{
-    return acui_operand_tensor(x, site);
-}
+static inline acu_op *acui_operand(acu_tensor *x, acu_site site) { return acu_op_value(x, site); }
 static inline acu_arg acui_arg(acu_op *x, acu_access access) { return acui_arg_op(x, access); }
 static inline acu_arg acui_arg(acu_tensor *x, acu_access access)
 {
@@ -214,7 +210,7 @@ ACU_BEGIN
     _Generic(x, acu_op *: acui_arg_op, acu_tensor *: acui_arg_tensor)(x, access)
 #define ACU_OPERAND(x) ACUI_CHOOSE(ACUI_OPERAND_BY, x, ACU_SITE)
 #define ACUI_OPERAND_BY(x, site)                                                                   \
-    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor)(x, site)
+    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value)(x, site)
 #endif
 #define ACU_ARGS(...) ACUI_LIST(acu_arg, __VA_ARGS__)
 /* x is an ACU_OPERAND in acu_in(x), acu_out(x) and acu_inout(x). */
@@ -225,7 +221,7 @@ ACU_BEGIN
 /* ---- values --------------------------------------------------------------------------------- */
 
 /* An op that yields the tensor; the program keeps its handle (borrowed). */
-#define acu_value(tensor) acui_operand_tensor((tensor), ACU_SITE)
+#define acu_value(tensor) acu_op_value((tensor), ACU_SITE)
 /* An op that yields the tensor and takes over the program's handle (owned). */
 #define acu_give(tensor) acu_op_give((tensor), ACU_SITE)
 /* An op that yields a scalar: acu_scalar(acu_f32(2)). */

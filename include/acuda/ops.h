@@ -38,45 +38,47 @@
 
 ACU_BEGIN
 
-ACU_API acu_op *acui_term_f64(double number, acu_site site);
-ACU_API acu_op *acui_term_i64(long long number, acu_site site);
-ACU_API acu_op *acui_term_u64(unsigned long long number, acu_site site);
+/* An op that yields a number, as ACU_TERM makes it: it takes on the dtype of the tensors beside
+ * it. */
+ACU_API acu_op *acu_op_number_f64(double number, acu_site site);
+ACU_API acu_op *acu_op_number_i64(long long number, acu_site site);
+ACU_API acu_op *acu_op_number_u64(unsigned long long number, acu_site site);
 #ifdef __cplusplus
 ACU_END /* overloads can not have C's linkage */
 static inline acu_op *acui_term(acu_op *x, acu_site) { return x; }
-static inline acu_op *acui_term(acu_tensor *x, acu_site site)
-{
-    return acui_operand_tensor(x, site);
-}
+static inline acu_op *acui_term(acu_tensor *x, acu_site site) { return acu_op_value(x, site); }
 static inline acu_op *acui_term(acu_arg x, acu_site site) { return acu_op_scalar(x, site); }
-static inline acu_op *acui_term(double x, acu_site site) { return acui_term_f64(x, site); }
+static inline acu_op *acui_term(double x, acu_site site) { return acu_op_number_f64(x, site); }
 static inline acu_op *acui_term(long double x, acu_site site)
 {
-    return acui_term_f64(static_cast<double>(x), site);
+    return acu_op_number_f64(static_cast<double>(x), site);
 }
-static inline acu_op *acui_term(int x, acu_site site) { return acui_term_i64(x, site); }
-static inline acu_op *acui_term(long x, acu_site site) { return acui_term_i64(x, site); }
-static inline acu_op *acui_term(long long x, acu_site site) { return acui_term_i64(x, site); }
-static inline acu_op *acui_term(unsigned x, acu_site site) { return acui_term_u64(x, site); }
-static inline acu_op *acui_term(unsigned long x, acu_site site) { return acui_term_u64(x, site); }
+static inline acu_op *acui_term(int x, acu_site site) { return acu_op_number_i64(x, site); }
+static inline acu_op *acui_term(long x, acu_site site) { return acu_op_number_i64(x, site); }
+static inline acu_op *acui_term(long long x, acu_site site) { return acu_op_number_i64(x, site); }
+static inline acu_op *acui_term(unsigned x, acu_site site) { return acu_op_number_u64(x, site); }
+static inline acu_op *acui_term(unsigned long x, acu_site site)
+{
+    return acu_op_number_u64(x, site);
+}
 static inline acu_op *acui_term(unsigned long long x, acu_site site)
 {
-    return acui_term_u64(x, site);
+    return acu_op_number_u64(x, site);
 }
 ACU_BEGIN
 #define ACU_TERM(x) acui_term((x), ACU_SITE)
 #else
 static inline acu_op *acui_term_long_double(long double number, acu_site site)
 {
-    return acui_term_f64((double)number, site);
+    return acu_op_number_f64((double)number, site);
 }
 #define ACU_TERM(x) ACUI_CHOOSE(ACUI_TERM_BY, x, ACU_SITE)
 #define ACUI_TERM_BY(x, site)                                                                      \
-    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acui_operand_tensor,                      \
-             acu_arg: acu_op_scalar, float: acui_term_f64, double: acui_term_f64,                  \
+    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value,                             \
+             acu_arg: acu_op_scalar, float: acu_op_number_f64, double: acu_op_number_f64,          \
              long double: acui_term_long_double,                                                   \
-             unsigned long: acui_term_u64, unsigned long long: acui_term_u64,                      \
-             default: acui_term_i64)(x, site)
+             unsigned long: acu_op_number_u64, unsigned long long: acu_op_number_u64,              \
+             default: acu_op_number_i64)(x, site)
 #endif
 #define ACUI_TERMS(...) ACUI_LIST(acu_op *, __VA_ARGS__)
 

@@ -161,7 +161,7 @@ static ACUI_RARE acu_op *partition_value(acu_tensor *tensor, const acu_shape *ti
 {
     if (acui_object_check(tensor, ACU_OBJECT_TENSOR, "acu_partition") != ACU_OK)
         return acui_op_failed(&acui_class_PARTITION, site);
-    return acu_op_partition(acui_operand_tensor(tensor, site), *tile, mode, blocks, site);
+    return acu_op_partition(acu_op_value(tensor, site), *tile, mode, blocks, site);
 }
 
 acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partition_mode mode,

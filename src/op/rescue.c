@@ -75,8 +75,8 @@ static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const 
     if (!first->tensor || is_same(first->tensor, other->tensor))
         return ACU_OK;
     ACUI_TRY(plan_memory(plan, op, first->tensor));
-    acu_op *copy = acu_op_copy(acui_operand_tensor(first->tensor, op->site),
-                               acui_operand_tensor(other->tensor, op->site), op->site);
+    acu_op *copy = acu_op_copy(acu_op_value(first->tensor, op->site),
+                               acu_op_value(other->tensor, op->site), op->site);
     size_t base = plan->scratch.count;
     acu_status status =
         acui_plan_op(plan, acui_op_take(copy, op->class, op->site), place, &plan->scratch);

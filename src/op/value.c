@@ -111,7 +111,7 @@ static acu_op *value_op(acu_val value, acu_site site)
     return op;
 }
 
-acu_op *acui_operand_tensor(acu_tensor *tensor, acu_site site)
+acu_op *acu_op_value(acu_tensor *tensor, acu_site site)
 {
     if (acui_object_check(tensor, ACU_OBJECT_TENSOR, "acu_value") != ACU_OK)
         return acui_op_failed(&acui_class_VALUE, site);

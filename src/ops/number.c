@@ -9,17 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-acu_op *acui_term_f64(double number, acu_site site)
+acu_op *acu_op_number_f64(double number, acu_site site)
 {
     return acu_op_scalar(acu_f64(number), site);
 }
 
-acu_op *acui_term_i64(long long number, acu_site site)
+acu_op *acu_op_number_i64(long long number, acu_site site)
 {
     return acu_op_scalar(acu_i64(number), site);
 }
 
-acu_op *acui_term_u64(unsigned long long number, acu_site site)
+acu_op *acu_op_number_u64(unsigned long long number, acu_site site)
 {
     return acu_op_scalar(acu_u64(number), site);
 }

@@ -62,8 +62,7 @@ static void look(const char *name, const char *message)
 {
     static const char *const macros[][2] = {{"acu_stream_use", "acu_use_begin"},
                                             {"acu_stream_use_wait", "acu_use_begin_wait"},
-                                            {"acu_op_partition_tensor", "acu_partition"},
-                                            {"acui_operand_tensor", "acu_value"}};
+                                            {"acu_op_partition_tensor", "acu_partition"}};
     char first[64], macro[80];
     if (sscanf(message, "acu_%60[a-z0-9_]", first) != 1)
         return;

@@ -71,7 +71,7 @@ acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
         return copy_in_turn((host_copy){.tensor = tensor, .to = memory});
     ACUI_TRY(acu_tensor_alloc_pinned(tensor->buffer->device, tensor->dtype, tensor->shape,
                                      &staged));
-    acu_op *to = acui_operand_tensor(staged, here), *from = acui_operand_tensor(tensor, here);
+    acu_op *to = acu_op_value(staged, here), *from = acu_op_value(tensor, here);
     acu_op *copy = acu_op_named(acu_op_copy(to, from, here), __func__);
     acu_status status = acu_sync(NULL, copy, NULL);
     if (status == ACU_OK)
@@ -93,7 +93,7 @@ acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes)
         acu_tensor_release(staged);
         return status;
     }
-    acu_op *to = acui_operand_tensor(tensor, here);
+    acu_op *to = acu_op_value(tensor, here);
     acu_op *copy = acu_op_copy(to, acu_op_give(staged, here), here);
     return acu_sync(NULL, acu_op_named(copy, __func__), NULL);
 }
