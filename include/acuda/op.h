@@ -54,8 +54,12 @@ ACU_API void acu_op_release(acu_op *op);
 /* ACU_OK, or the error that a constructor left in the op, with its record in *error (`error` may be
  * NULL). */
 ACU_API acu_status acu_op_status(const acu_op *op, acu_error *error);
-/* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept. It is
- * the name of this op and not of those inside it: name a launch, and not the acu_first around it.
+/* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept. An op
+ * that only passes on what one input yields (nth, share, own, on, partition, unpartition, a view,
+ * inspect, with_context, with_pool, after, finally, into) gives its name to that input too, unless
+ * others may use that as well. An op that is made of others (those of ops.h, acu_op_custom) names
+ * the last of them, whose values it yields. Names are not passed on further: not to the inputs of a
+ * zip, to the whole that was unzipped, or to what the function of a then or make returns.
  * (acu_with_context is for everything inside.) Returns `op`. */
 ACU_API acu_op *acu_op_named(acu_op *op, const char *name);
 

@@ -199,6 +199,12 @@ struct acui_task {
     } flight;
 };
 
+/* What a record says of the task: the first node that does more than make memory; else its first. */
+static inline const acui_node *acui_task_subject(const acui_task *task)
+{
+    return task->body_count ? task->body[0] : task->first;
+}
+
 /* Makes new memory, or fills it from the host's. Comes behind nothing in its task, and is issued
  * first. */
 static inline bool acui_is_prologue(const acui_node *node)

@@ -61,6 +61,8 @@ acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_devic
     if (!returned)
         return acui_fail(ACU_ERR_CALLBACK, "the function of %s returned no op", acui_op_name(op));
     *next = acui_op_take(returned, op->class, op->site);
+    if (op->renamed && acui_op_is_sole(*next))
+        acu_op_named(*next, acui_op_name(op));
     return ACU_OK;
 }
 
@@ -110,7 +112,7 @@ static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
     op->u.custom.fn = custom->fn;
     op->u.custom.bytes = custom->bytes;
     acui_op_set_user(op, custom->user);
-    return acu_op_named(op, custom->name);
+    return acui_op_call(op, custom->name);
 }
 
 acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, acu_site site)

@@ -112,7 +112,7 @@ acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
     op->u.fault = acui_fault_new(&error);
     if (!op->u.fault)
         return acui_op_abandon(op);
-    return acu_op_named(op, class->name);
+    return acui_op_call(op, class->name);
 }
 
 acu_op *acui_op_abandon(acu_op *op)
@@ -249,14 +249,25 @@ acu_status acu_op_status(const acu_op *op, acu_error *error)
     return op->u.fault->error.status;
 }
 
-acu_op *acu_op_named(acu_op *op, const char *name)
+acu_op *acui_op_call(acu_op *op, const char *name)
 {
-    if (!name || op == &oom_op || !acui_object_is(op, ACU_OBJECT_OP))
+    if (!name || op == &oom_op)
         return op;
     size_t length = strnlen(name, ACUI_OP_NAME - 1);
     memcpy(op->rest->name, name, length);
     op->rest->name[length] = 0;
     op->named = length > 0;
+    return op;
+}
+
+acu_op *acu_op_named(acu_op *op, const char *name)
+{
+    if (!name || !acui_object_is(op, ACU_OBJECT_OP))
+        return op;
+    acu_op *doer = acui_op_doer(op);
+    acui_op_call(op, name);
+    if (acui_op_is_sole(doer) && doer != &oom_op)
+        acui_op_call(doer, name)->renamed = true;
     return op;
 }
 

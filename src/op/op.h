@@ -74,6 +74,7 @@ struct acu_op {
      * (plan_op.c). Not FRESH any more once the op was planned for several users. */
     uint8_t state;      /* acui_op_state */
     bool named;         /* else messages use the class's name */
+    bool renamed;       /* the name is the program's */
     bool has_user;
     bool used_whole;    /* of an op that was unzipped: others besides its parts use it */
     const acui_op_class *class;
@@ -142,6 +143,8 @@ const char *acui_op_name(const acu_op *op);
 /* The op that does the work: `op` itself, unless it only passes on what an input yields. Ops that
  * others have too are not looked into. */
 acu_op *acui_op_doer(acu_op *op);
+/* Name this op alone, and not for the program. */
+acu_op *acui_op_call(acu_op *op, const char *name);
 /* What the op's node will be called. */
 const char *acui_op_label(const acu_op *op);
 /* Put the op's name and line into the thread's record of a failure, unless that has a line already.
@@ -165,7 +168,7 @@ static inline void acui_op_begin(acu_op *op, const acui_op_class *class, acu_sit
     acui_object_begin(&op->object, ACU_OBJECT_OP);
     atomic_store_explicit(&op->handles, 1, memory_order_relaxed);
     op->state = ACUI_OP_FRESH;
-    op->named = op->has_user = op->used_whole = false;
+    op->named = op->renamed = op->has_user = op->used_whole = false;
     op->class = class;
     op->site = site;
     op->input_count = 0;

@@ -928,6 +928,54 @@ static void errors_carry_their_line(void **state)
     close_bench(&b);
 }
 
+static acu_status fail_here(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_INVALID;
+}
+
+/* Submits what reads a tensor that was not computed; returns the record's op. */
+static const char *op_of_dependency(acu_device *device, acu_op *op)
+{
+    static acu_error error;
+    acu_future *future = test_submit(device, op);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEPENDENCY);
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_DEPENDENCY);
+    acu_future_release(future);
+    return error.op;
+}
+
+static void names_reach_the_work(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x, *y;
+    assert_works(acu_sync(b.device, constant(1), &y));
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_F32, VECTOR, &x));
+    acu_future_release(test_submit(b.device, acu_host(fail_here, NULL, acu_out(x))));
+
+#define NAMED(op) op_of_dependency(b.device, acu_op_named((op), "step 7"))
+    assert_string_equal(NAMED(acu_dup(x)), "step 7");
+    assert_string_equal(NAMED(acu_own(acu_first(acu_dup(x)))), "step 7");
+    assert_string_equal(NAMED(acu_with_context(acu_reshape(acu_dup(x), ACU_SHAPE(10, 10)), "all")),
+                        "step 7");
+    assert_string_equal(NAMED(acu_finally(acu_dup(x), constant(1))), "step 7");
+    assert_string_equal(NAMED(acu_unpartition(acu_partition(acu_dup(x), ACU_SHAPE(10)))), "step 7");
+    assert_string_equal(NAMED(acu_add(x, 1)), "step 7");
+    assert_string_equal(NAMED(acu_into(y, acu_add(x, 1))), "step 7");
+    assert_string_equal(NAMED(acu_first(acu_op_named(acu_dup(x), "inner"))), "step 7");
+    assert_string_equal(NAMED(acu_zip(acu_dup(x), acu_dup(x))), "dup");
+#undef NAMED
+    assert_string_equal(op_of_dependency(b.device, acu_add(x, 1)), "add");
+    acu_op *kept = acu_dup(x); /* its other users would get the name too */
+    assert_string_equal(
+        op_of_dependency(b.device, acu_op_named(acu_share(acu_op_retain(kept)), "step 7")), "dup");
+    acu_op_release(kept);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_bench(&b);
+}
+
 /* ---- placing ---- */
 
 static void on_places_what_names_no_device(void **state)
@@ -1045,6 +1093,7 @@ int main(void)
         cmocka_unit_test(lists_have_up_to_64_items),
         cmocka_unit_test(values_are_taken_once),
         cmocka_unit_test(errors_carry_their_line),
+        cmocka_unit_test(names_reach_the_work),
         cmocka_unit_test(on_places_what_names_no_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void add_place(acu_error *error, acui_submission *s)
     task = task ? task : s->first_task;
     acui_order_unlock();
     if (task) {
-        const acui_node *node = task->first;
+        const acui_node *node = acui_task_subject(task);
         error->device = node->device->info.ordinal;
         error->file = node->site.file;
         error->line = node->site.line;

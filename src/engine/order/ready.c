@@ -57,9 +57,10 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
         acu_error_describe(&cause->error, first, sizeof first);
     else
         snprintf(first, sizeof first, "out of host memory");
-    acui_fail_at(ACU_ERR_DEPENDENCY, task->first->site, task->first->name,
-                 task->device->info.ordinal, "what it reads was not computed: %s", first);
-    acui_add_context(acui_error(), task->first);
+    const acui_node *node = acui_task_subject(task);
+    acui_fail_at(ACU_ERR_DEPENDENCY, node->site, node->name, task->device->info.ordinal,
+                 "what it reads was not computed: %s", first);
+    acui_add_context(acui_error(), node);
     return acui_fault_new(acui_error());
 }
 
