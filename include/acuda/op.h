@@ -32,8 +32,9 @@
  * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed). Each macro
  * covers a plain function that takes arrays, counts and an acu_site: acu_add covers
  * acu_op_elementwise. Where a function takes only ops, other languages pass a tensor as
- * acu_op_value(tensor, site), and a number as acu_op_number_f64(number, site), _i64 or _u64 (ops.h).
- * A list in a macro has at most 64 items (more do not compile); the functions take any number.
+ * acu_op_value(tensor, site), and a number as acu_op_number_f64(number, site), _i64 or _u64
+ * (ops.h). A list in a macro has at most 64 items (more do not compile); the functions take any
+ * number.
  */
 #ifndef ACUDA_OP_H
 #define ACUDA_OP_H

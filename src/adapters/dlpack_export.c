@@ -7,6 +7,7 @@
 #include "adapters/dlpack.h"
 
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/error.h"
 #include "device/open.h"
 
@@ -104,6 +105,7 @@ typedef struct request {
     intptr_t stream;
     bool read_only, lives, wait;
     uint64_t timeout;
+    const char *function; /* that the program called */
 } request;
 
 /* Orders what comes onto the stream later behind what acuda was given to do with the tensor so
@@ -114,8 +116,9 @@ static acu_status order_stream(const request *r, intptr_t number, acu_stream **k
     ACUI_TRY(acui_dl_stream(r->tensor->buffer->device, number, &stream));
     acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
     acu_use *use = NULL;
-    acu_status status = r->wait ? acu_stream_use_wait(stream, &arg, 1, ACU_SITE, r->timeout, &use)
-                                : acu_stream_use(stream, &arg, 1, ACU_SITE, &use);
+    acu_status status =
+        r->wait ? acui_use_begin_wait(stream, &arg, 1, ACU_SITE, r->timeout, r->function, &use)
+                : acui_use_begin(stream, &arg, 1, ACU_SITE, r->function, &use);
     if (status == ACU_OK)
         status = acu_use_end(use, ACU_OK, NULL);
     bool lives = r->lives || number <= (intptr_t)ACU_CU_STREAM_PER_THREAD;
@@ -175,8 +178,8 @@ static acu_status wait_for_host(const request *r)
     acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
     acu_op *op = acu_op_host(nothing, (acu_user){.data = NULL}, &arg, 1, ACU_SITE);
     acu_future *future = NULL;
-    ACUI_TRY(acu_submit(r->tensor->buffer->device, acu_op_named(op, "dlpack_export"), NULL,
-                        &future));
+    ACUI_TRY(acui_submit_public(r->tensor->buffer->device, acu_op_named(op, "dlpack_export"), NULL,
+                                0, r->function, &future));
     acu_status status = acu_future_wait(future, r->timeout);
     acu_future_release(future);
     return status;
@@ -186,7 +189,10 @@ static acu_status order(const request *r, acu_stream **kept)
 {
     if (!on_host(r->tensor))
         return order_device(r, kept);
-    return r->wait ? wait_for_host(r) : look_at_host(r);
+    if (!r->wait)
+        return look_at_host(r);
+    ACUI_TRY(acui_refuse_wait(r->function));
+    return wait_for_host(r);
 }
 
 static acu_status export(request r, unsigned flags, struct DLManagedTensorVersioned **managed,
@@ -204,6 +210,7 @@ static acu_status export(request r, unsigned flags, struct DLManagedTensorVersio
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");
     r.read_only = (flags & ACU_DLPACK_READ_ONLY) || !acu_tensor_writable(r.tensor);
     r.lives = flags & ACU_DLPACK_STREAM_LIVES;
+    r.function = function;
     acu_status status = order(&r, &e->stream);
     if (status != ACU_OK) {
         acui_free(e);

@@ -96,6 +96,20 @@ acu_status acui_error_restore(const acu_error *error)
     return error->status;
 }
 
+acu_status acui_error_by(acu_status status, const char *function)
+{
+    acu_error *error = acui_error();
+    size_t length = strlen(function);
+    char message[ACU_ERROR_MESSAGE];
+    if (acu_status_scope(status) == ACU_SCOPE_NONE ||
+        strncmp(error->message, function, length) == 0)
+        return status;
+    memcpy(message, error->message, sizeof message);
+    acui_text text = acui_text_start(error->message, sizeof error->message);
+    acui_text_add(&text, "%s: %s", function, message);
+    return status;
+}
+
 acu_status acui_fail_v(acu_status status, const char *format, va_list args)
 {
     if (acu_status_scope(status) == ACU_SCOPE_NONE)

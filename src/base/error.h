@@ -27,6 +27,10 @@ acu_status acui_fail_at(acu_status status, acu_site site, const char *op, int de
 /* Put `context` in front of the record's context. */
 void acui_error_prefix(acu_error *error, const char *context);
 
+/* The call of the program's to this function failed with `status`: put its name in front of the
+ * record's message, unless it is there. Returns `status`. */
+acu_status acui_error_by(acu_status status, const char *function);
+
 /* The thread's record, for additions after acui_fail. */
 acu_error *acui_error(void);
 

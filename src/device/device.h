@@ -11,6 +11,7 @@
 #ifndef ACUI_DEVICE_DEVICE_H
 #define ACUI_DEVICE_DEVICE_H
 
+#include "base/error.h"
 #include "base/lock.h"
 #include "base/object.h"
 
@@ -441,6 +442,12 @@ unsigned acui_stream_ask_captured(const acu_stream *stream, bool *captured);
 /* CAPTURE in that case, else ACU_OK, whatever goes wrong. Enters the device if the program has the
  * handle. */
 acu_status acui_stream_check_capture(acu_stream *stream);
+/* If a call of the program's to the function fails with CAPTURE, its record names the function.
+ * Returns `status`. */
+static inline acu_status acui_capture_in(acu_status status, const char *function)
+{
+    return status == ACU_ERR_CAPTURE ? acui_error_by(status, function) : status;
+}
 
 /* --- timeline --- */
 

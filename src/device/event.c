@@ -112,7 +112,7 @@ acu_status acu_event_record(acu_event *event, acu_stream *stream)
      * enqueued. */
     if (st == ACU_OK)
         atomic_store_explicit(&event->recorded, true, memory_order_release);
-    return st;
+    return acui_capture_in(st, __func__);
 }
 
 static bool was_recorded(acu_event *event)
@@ -162,7 +162,7 @@ acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event)
         st = ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, event->raw,
                       ACU_CU_EVENT_WAIT_DEFAULT);
     acui_leave(&entered);
-    return st;
+    return acui_capture_in(st, __func__);
 }
 
 acu_status acu_event_elapsed_ms(acu_event *start, acu_event *end, float *ms)

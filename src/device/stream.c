@@ -300,16 +300,8 @@ static acu_status record_end(acu_stream *stream, CUevent *event)
     return st;
 }
 
-acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
+static acu_status order_after(acu_stream *stream, acu_stream *other)
 {
-    ACUI_CHECK(stream, STREAM);
-    ACUI_CHECK(other, STREAM);
-    ACUI_TRY(acui_stream_check_thread(stream, __func__));
-    ACUI_TRY(acui_stream_check_thread(other, __func__));
-    if (stream == other)
-        return ACU_OK; /* it is in that order anyway */
-    ACUI_TRY(acui_device_check(other->device));
-    ACUI_TRY(acui_stream_check_held(other, __func__));
     CUevent end = NULL;
     ACUI_TRY(record_end(other, &end));
     acui_entered entered;
@@ -325,6 +317,19 @@ acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
     return st;
 }
 
+acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
+{
+    ACUI_CHECK(stream, STREAM);
+    ACUI_CHECK(other, STREAM);
+    ACUI_TRY(acui_stream_check_thread(stream, __func__));
+    ACUI_TRY(acui_stream_check_thread(other, __func__));
+    if (stream == other)
+        return ACU_OK; /* it is in that order anyway */
+    ACUI_TRY(acui_device_check(other->device));
+    ACUI_TRY(acui_stream_check_held(other, __func__));
+    return acui_capture_in(order_after(stream, other), __func__);
+}
+
 acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
 {
     ACUI_CHECK(stream, STREAM);
@@ -334,12 +339,14 @@ acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked)
     ACUI_TRY(acui_device_check(stream->device));
     ACUI_TRY(acui_stream_check_held(stream, __func__));
     ACUI_TRY(acui_stream_open(stream->device, stream->priority, false, &s));
-    acu_status st = acu_stream_order_after(s, stream);
+    acu_status st = acui_stream_check_thread(stream, __func__);
+    if (st == ACU_OK)
+        st = order_after(s, stream);
     if (st == ACU_OK)
         *forked = s;
     else
         acu_stream_release(s);
-    return st;
+    return acui_capture_in(st, __func__);
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */
@@ -374,7 +381,7 @@ acu_status acu_stream_poll(acu_stream *stream)
     if (st == ACU_OK)
         st = ACUI_DEV(stream->device, StreamQuery, stream->raw);
     acui_leave(&entered);
-    return st;
+    return acui_capture_in(st, __func__);
 }
 
 acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
@@ -387,7 +394,7 @@ acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout)
     /* Work that the stream gets meanwhile is not waited for: an event marks where the stream
      * ended. */
     CUevent end = NULL;
-    ACUI_TRY(record_end(stream, &end));
+    ACUI_TRY(acui_capture_in(record_end(stream, &end), __func__));
     acu_status st;
     do {
         acui_entered entered;

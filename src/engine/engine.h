@@ -59,6 +59,7 @@
 #include "op/sharing.h"
 
 #include <acuda/future.h>
+#include <acuda/use.h>
 #include <pthread.h>
 
 typedef struct acui_submission acui_submission;
@@ -199,7 +200,8 @@ struct acui_task {
     } flight;
 };
 
-/* What a record says of the task: the first node that does more than make memory; else its first. */
+/* What a record says of the task: the first node that does more than make memory, or else its
+ * first. */
 static inline const acui_node *acui_task_subject(const acui_task *task)
 {
     return task->body_count ? task->body[0] : task->first;
@@ -645,6 +647,12 @@ bool acui_submission_hold(acui_submission *submission);
 void acui_submission_let_go(acui_submission *submission);
 
 /* ---- order/use.c ---- */
+/* acu_stream_use and acu_stream_use_wait, for a call of the program's to `function`. */
+acu_status acui_use_begin(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
+                          const char *function, acu_use **use);
+acu_status acui_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t count,
+                               acu_site site, uint64_t timeout, const char *function,
+                               acu_use **use);
 /* What others have put on the stream so far uses a tensor, as the argument says. What is submitted
  * on the tensor from now on comes behind that, and its memory is not used for anything else before.
  * What was submitted earlier stays where it is, on the device or not, so this call is never too

@@ -20,10 +20,11 @@
 
 extern char **environ;
 
-static acu_status fail_io(const char *what, const char *path, int error)
+static acu_status fail_here(const char *what, const char *path, int error)
 {
     char words[128];
-    return acui_fail(ACU_ERR_IO, "%s %s: %s", what, path, strerror_r(error, words, sizeof words));
+    return acui_fail(ACU_ERR_IO, "%s %s: %s (TMPDIR can name another folder for temporary files)",
+                     what, path, strerror_r(error, words, sizeof words));
 }
 
 acu_status acui_folder_make(acui_folder *folder)
@@ -33,11 +34,13 @@ acu_status acui_folder_make(acui_folder *folder)
     if (!where || !*where || strlen(where) > sizeof folder->path / 2)
         where = "/tmp";
     snprintf(folder->path, sizeof folder->path, "%s/acuda-XXXXXX", where);
-    acu_status st = mkdtemp(folder->path) ? ACU_OK : fail_io("making", folder->path, errno);
+    acu_status st = ACU_OK;
+    if (!mkdtemp(folder->path))
+        st = fail_here("making", folder->path, errno);
     if (st == ACU_OK) {
         folder->spare = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder->spare < 0) {
-            st = fail_io("opening", folder->path, errno);
+            st = fail_here("opening", folder->path, errno);
             rmdir(folder->path);
         }
     }
@@ -75,17 +78,17 @@ static acu_status write_at(char *path, size_t inside, const void *data, size_t b
     }
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0)
-        return fail_io("making", path, errno);
+        return fail_here("making", path, errno);
     acu_status st = ACU_OK;
     for (const char *at = data; bytes && st == ACU_OK;) {
         ssize_t n = write(file, at, bytes);
         if (n < 0 && errno != EINTR)
-            st = fail_io("writing", path, errno);
+            st = fail_here("writing", path, errno);
         at += n > 0 ? n : 0;
         bytes -= n > 0 ? (size_t)n : 0;
     }
     if (close(file) != 0 && st == ACU_OK)
-        st = fail_io("writing", path, errno);
+        st = fail_here("writing", path, errno);
     return st;
 }
 
@@ -155,7 +158,7 @@ static int end_of(pid_t child)
 
 acu_status acui_folder_run(acui_folder *folder, const char *const *args, const char *output)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], words[128];
     pid_t child;
     int kept = errno;
     if (!path_in(folder, output, path))
@@ -164,7 +167,8 @@ acu_status acui_folder_run(acui_folder *folder, const char *const *args, const c
     int status = error ? 0 : end_of(child);
     errno = kept;
     if (error)
-        return fail_io("running", args[0], error);
+        return acui_fail(ACU_ERR_IO, "running %s: %s", args[0],
+                         strerror_r(error, words, sizeof words));
     if (status > 0)
         return acui_fail(ACU_ERR_COMPILE, "%s ended with %s %d", args[0],
                          WIFSIGNALED(status) ? "signal" : "status",

@@ -203,8 +203,8 @@ static acu_status check_count(const acu_kernel *kernel, size_t wanted, size_t co
 {
     if (count == wanted)
         return ACU_OK;
-    return acui_fail(ACU_ERR_ARGUMENTS, "%s takes %zu arguments, and got %zu", kernel->name, wanted,
-                     count);
+    return acui_fail(ACU_ERR_ARGUMENTS, "%s takes %zu argument%s, and got %zu", kernel->name,
+                     wanted, wanted == 1 ? "" : "s", count);
 }
 
 /* Checks the arguments of a kernel whose parameters are not known. */

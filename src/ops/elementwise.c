@@ -223,8 +223,9 @@ static acu_op *refuse(acu_elementwise kind, acu_op *const *operands, size_t coun
                            "there is no elementwise operation "
                            "%d",
                            (int)kind);
-    return acu_op_fail(ACU_ERR_ARGUMENTS, kinds[kind].name, site, "%s takes %zu operands, and got "
-                       "%zu", kinds[kind].name, kinds[kind].operands, count);
+    return acu_op_fail(ACU_ERR_ARGUMENTS, kinds[kind].name, site,
+                       "%s takes %zu operand%s, and got %zu", kinds[kind].name,
+                       kinds[kind].operands, kinds[kind].operands == 1 ? "" : "s", count);
 }
 
 acu_op *acu_op_elementwise(acu_elementwise kind, acu_op *const *operands, size_t count,

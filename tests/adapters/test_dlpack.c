@@ -552,6 +552,36 @@ static void a_foreign_call_imports_nothing(void **state)
     assert_int_equal(o.deleted, 0);
 }
 
+/* The same for exports, of memory of the device and of the host. */
+static acu_status export_here(void *user, CUstream raw, const acu_val *values, size_t count)
+{
+    (void)raw, (void)values, (void)count;
+    versioned *m;
+    return acu_dlpack_export(user, number(), 0, &m);
+}
+
+static acu_status export_here_wait(void *user, CUstream raw, const acu_val *values, size_t count)
+{
+    (void)raw, (void)values, (void)count;
+    versioned *m;
+    return acu_dlpack_export_wait(user, number(), 0, ACU_FOREVER, &m);
+}
+
+static void a_foreign_call_exports_nothing(void **state)
+{
+    (void)state;
+    acu_tensor *x, *host;
+    acu_arg none = acu_arg_scalar(ACU_I32, 0);
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(4)), &x));
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(4), &host));
+    acu_op *op = acu_op_foreign(export_here, ACU_USER(x), &none, 1, ACU_SITE);
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_export: not in a");
+    op = acu_op_foreign(export_here_wait, ACU_USER(host), &none, 1, ACU_SITE);
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_export_wait waits");
+    acu_tensor_release(x);
+    acu_tensor_release(host);
+}
+
 /* Each allocation fails in turn; an import that fails leaves the tensor with the other side. */
 static void lack_of_memory_is_survived(void **state)
 {
@@ -598,6 +628,7 @@ int main(void)
         TEST(the_older_struct_goes_both_ways),
         TEST(wrong_tensors_are_refused_in_words),
         TEST(a_foreign_call_imports_nothing),
+        TEST(a_foreign_call_exports_nothing),
         TEST(lack_of_memory_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

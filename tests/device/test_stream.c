@@ -142,11 +142,17 @@ static void a_captured_stream_is_left_alone(void **state)
                                             ACU_CU_STREAM_CAPTURE_MODE_GLOBAL);
     test_leave(device);
     if (begun == ACU_CUDA_SUCCESS) {
-        assert_fails(acu_stream_poll(stream), ACU_ERR_CAPTURE, "capturing this stream");
-        assert_fails(acu_stream_order_after(stream, other), ACU_ERR_CAPTURE, "capturing");
+        assert_fails(acu_stream_poll(stream), ACU_ERR_CAPTURE,
+                     "acu_stream_poll: |capturing this stream");
+        assert_fails(acu_stream_order_after(stream, other), ACU_ERR_CAPTURE,
+                     "acu_stream_order_after: |capturing");
         assert_fails(acu_stream_order_after(other, stream), ACU_ERR_CAPTURE, "capturing");
-        assert_fails(acu_stream_order_after_event(stream, event), ACU_ERR_CAPTURE, "capturing");
-        assert_fails(acu_event_record(event, stream), ACU_ERR_CAPTURE, "capturing");
+        acu_stream *forked;
+        assert_fails(acu_stream_fork(stream, &forked), ACU_ERR_CAPTURE, "acu_stream_fork: ");
+        assert_fails(acu_stream_order_after_event(stream, event), ACU_ERR_CAPTURE,
+                     "acu_stream_order_after_event: |capturing");
+        assert_fails(acu_event_record(event, stream), ACU_ERR_CAPTURE,
+                     "acu_event_record: |capturing");
         /* Other work goes on meanwhile, and does not break the capture. */
         assert_works(acu_stream_order_after(other, other));
         acu_stream *third = new_stream();

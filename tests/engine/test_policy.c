@@ -344,7 +344,7 @@ static void what_is_captured_is_refused_when_submitted(void **state)
     assert_int_equal(cu->StreamBeginCapture(acu_stream_raw(stream),
                                             ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
     assert_fails(acu_submit(device, acu_fill(x, acu_f32(1)), &options, NULL), ACU_ERR_CAPTURE,
-                 "capturing this stream");
+                 "acu_submit: |capturing this stream");
     assert_works(acu_schedule(policy, acu_fill(x, acu_f32(2)), &future));
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CAPTURE);
     acu_future_release(future);

@@ -172,7 +172,8 @@ static void the_urgent_go_first(void **state)
     none.priority = info->greatest_priority - 1;
     assert_fails(acu_submit(device, noted(1), &none, NULL), ACU_ERR_INVALID, "priority");
     none.priority = INT32_MAX;
-    assert_fails(acu_submit(device, noted(1), &none, NULL), ACU_ERR_INVALID, "priority");
+    assert_fails(acu_submit(device, noted(1), &none, NULL), ACU_ERR_INVALID,
+                 "acu_submit: priority");
     acu_stream_release(stream);
     finish(device);
 }

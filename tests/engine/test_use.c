@@ -386,13 +386,14 @@ static void wrong_use(void **state)
     CUgraph graph;
     assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(b.stream),
                                                       ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
-    assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x)), ACU_ERR_CAPTURE, "captur");
+    assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x)), ACU_ERR_CAPTURE,
+                 "acu_use_begin: |captur");
     assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(b.stream), &graph), 0);
     assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
     assert_works(acu_use_begin(b.stream, &use, acu_in(b.x)));
     assert_int_equal(acu_driver()->StreamBeginCapture(acu_stream_raw(b.stream),
                                                       ACU_CU_STREAM_CAPTURE_MODE_RELAXED), 0);
-    assert_fails(acu_use_end(use, ACU_OK, NULL), ACU_ERR_CAPTURE, "captur");
+    assert_fails(acu_use_end(use, ACU_OK, NULL), ACU_ERR_CAPTURE, "acu_use_end: |captur");
     assert_int_equal(acu_driver()->StreamEndCapture(acu_stream_raw(b.stream), &graph), 0);
     assert_int_equal(acu_driver()->GraphDestroy(graph), 0);
     test_leave(b.device);

@@ -436,6 +436,8 @@ static void without_descriptors(void **state)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
         assert_fails(status, ACU_ERR_IO, strerror(EMFILE));
         assert_int_equal(rmdir(own), 0); /* it is empty */
+        assert_fails(acu_compile(device, add_source, &options, &code), ACU_ERR_IO,
+                     "acuda_test_|TMPDIR");
         assert_int_equal(mkdir(own, 0700), 0);
     }
     assert_works(acu_compile(device, add_source, &options, &code));

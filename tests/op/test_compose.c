@@ -840,7 +840,7 @@ static void long_chains(void **state)
     x = acu_first(acu_launch(b.add, ALL, acu_inout(plus(&b, constant(1), 1))));
     uint64_t before = operations();
     assert_fails(acu_submit(b.device, plus(&b, plus(&b, x, 1), 1), NULL, NULL),
-                 ACU_ERR_ARGUMENTS, "add takes 3");
+                 ACU_ERR_ARGUMENTS, "add takes 3 arguments, and got");
     assert_int_equal(acu_last_error()->line, line);
     assert_int_equal(operations(), before);
     close_bench(&b);
@@ -917,7 +917,7 @@ static void errors_carry_their_line(void **state)
     line = __LINE__ + 1;
     acu_op *launch = acu_launch(b.add, ALL, acu_inout(constant(1)));
     assert_fails(acu_submit(b.device, acu_op_named(acu_share(launch), "outer"), NULL, NULL),
-                 ACU_ERR_ARGUMENTS, "add takes 3");
+                 ACU_ERR_ARGUMENTS, "add takes 3 arguments, and got");
     assert_int_equal(acu_last_error()->line, line);
 
     line = __LINE__ + 1;

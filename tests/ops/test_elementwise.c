@@ -597,7 +597,9 @@ static void what_does_not_fit_is_refused(void **state)
                  "neg|operand 0|overlap");
     assert_fails(
         acu_sync(d, acu_op_elementwise(ACU_OP_ADD, (acu_op *[]){acu_value(f)}, 1, ACU_SITE), NULL),
-        ACU_ERR_ARGUMENTS, "add takes 2|got 1");
+        ACU_ERR_ARGUMENTS, "add takes 2 operands|got 1");
+    assert_fails(acu_sync(d, acu_op_elementwise(ACU_OP_NEG, NULL, 0, ACU_SITE), NULL),
+                 ACU_ERR_ARGUMENTS, "neg takes 1 operand, and got 0");
     assert_fails(acu_sync(d, acu_op_elementwise((acu_elementwise)999, NULL, 0, ACU_SITE), NULL),
                  ACU_ERR_INVALID, "999");
     acu_tensor *all[] = {f, i, u, tail, wide};

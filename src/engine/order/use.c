@@ -119,11 +119,17 @@ static acu_status try_begin(acu_stream *stream, const acu_arg *args, size_t coun
     return status;
 }
 
+acu_status acui_use_begin(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
+                          const char *function, acu_use **use)
+{
+    ACUI_TRY(check(stream, args, count, use, function));
+    return acui_capture_in(try_begin(stream, args, count, site, use), function);
+}
+
 acu_status acu_stream_use(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
                           acu_use **use)
 {
-    ACUI_TRY(check(stream, args, count, use, "acu_use_begin"));
-    return try_begin(stream, args, count, site, use);
+    return acui_use_begin(stream, args, count, site, "acu_use_begin", use);
 }
 
 typedef struct beginning {
@@ -151,13 +157,20 @@ static uint64_t next_look(void *context, uint64_t now, uint64_t spin, uint64_t *
     return spin ? now : now + ACU_US(100);
 }
 
+acu_status acui_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t count,
+                               acu_site site, uint64_t timeout, const char *function,
+                               acu_use **use)
+{
+    ACUI_TRY(check(stream, args, count, use, function));
+    ACUI_TRY(acui_refuse_wait(function));
+    beginning b = {.stream = stream, .args = args, .count = count, .site = site, .use = use};
+    return acui_capture_in(acui_wait_until(look, next_look, &b, timeout), function);
+}
+
 acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, size_t count,
                                acu_site site, uint64_t timeout, acu_use **use)
 {
-    ACUI_TRY(check(stream, args, count, use, "acu_use_begin_wait"));
-    ACUI_TRY(acui_refuse_wait("acu_use_begin_wait"));
-    beginning b = {.stream = stream, .args = args, .count = count, .site = site, .use = use};
-    return acui_wait_until(look, next_look, &b, timeout);
+    return acui_use_begin_wait(stream, args, count, site, timeout, "acu_use_begin_wait", use);
 }
 
 /* ---- work that is on the stream already ---- */
@@ -182,7 +195,7 @@ acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site sit
         return acui_fail(ACU_ERR_WOULD_WAIT, "%s: not in a foreign call or a policy's function",
                          function);
     ACUI_TRY(acui_device_check(stream->device));
-    ACUI_TRY(acui_stream_check_capture(stream));
+    ACUI_TRY(acui_capture_in(acui_stream_check_capture(stream), function));
     ACUI_TRY(acui_reactor_start());
     acu_submit_options options = {.size = sizeof options, .stream = stream};
     acui_submission *s = acui_submission_new(&options, NULL, NULL);
@@ -228,7 +241,7 @@ acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future)
     if (acui_issuing() || acui_policy_asking())
         return acui_fail(ACU_ERR_WOULD_WAIT, "acu_use_end: not in a foreign call or a policy's "
                          "function");
-    ACUI_TRY(acui_stream_check_capture(use->task->stream));
+    ACUI_TRY(acui_capture_in(acui_stream_check_capture(use->task->stream), __func__));
     acu_future *f = NULL;
     acu_status status = future ? give_future(s, &f) : ACU_OK;
     acu_error record = *acui_error();

@@ -320,6 +320,8 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
         acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
     status = acui_submit(device, taken, &options, NULL, f);
     if (status != ACU_OK) {
+        if (!acui_error()->file && !acui_error()->op[0]) /* it is about no op, but about the call */
+            acui_error_by(status, function);
         acui_deadline_drop(f);
         /* The queue has already told that the deadline passed: one outcome is enough. */
         if (options.queue && !acui_queue_forget(f))
