@@ -387,6 +387,7 @@ enum { ACUI_ORIGIN_NONE, ACUI_ORIGIN_KNOWN, ACUI_ORIGIN_OVER };
  *              acui_queue_prepare
  *   planned    acui_submission_started; release store    any; acquire load
  *   flagged    acui_flight_add; release store            who waits for it; acquire load
+ *   called     who waits for it; seq_cst, as the state   acui_submission_started; seq_cst
  */
 struct acu_future {
     acui_object object;
@@ -395,6 +396,7 @@ struct acu_future {
     _Atomic(bool) planned; /* the submission is there, entered */
     _Atomic(bool) flagged; /* its submission is on one stream, and the device writes when it is
                             * over; publishes the lanes */
+    _Atomic(bool) called;  /* a thread sleeps until it is RUNNING */
     bool dropped;          /* nobody will ask for results any more */
     uint8_t origin_is;     /* ACUI_ORIGIN_... */
     _Atomic(int) state; /* release store, acquire load. DONE publishes status and fault, which are
@@ -764,7 +766,9 @@ typedef acu_status (*acui_look_fn)(void *context, uint64_t now);
  * began; it is set to `now` while the device does not have the work yet. */
 typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
-/* For waits on everything that is in flight. */
+/* For waits on futures, wherever they are. */
+uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin, uint64_t *start);
+/* The same for waits on what nobody announces. */
 uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 /* acu_sync for host work that this thread does itself. */
 acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function);

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 enum { N = 64 };
 #define VECTOR ACU_SHAPE(N)
@@ -173,6 +174,92 @@ static void success_leaves_the_record(void **state)
     acu_future_release(reader);
     acu_tensor_release(x);
     close_bench(&b);
+}
+
+/* How often this thread has gone to sleep: between two sleeps it looks. */
+static long sleeps(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw;
+}
+
+/* Long enough for some hundred looks, if a thread takes one each millisecond. */
+#define HELD ACU_MS(400)
+enum { FEW = 60 };
+
+/* All of these wait for `future`, which is a member of the group. */
+static void wait_in_all_ways(acu_future *future, acu_group *group, acu_future *finish)
+{
+    acu_future *taken;
+    size_t index;
+    long before = sleeps();
+    assert_int_equal(acu_future_wait(future, HELD), ACU_TIMEOUT);
+    assert_in_range(sleeps() - before, 1, FEW);
+    before = sleeps();
+    assert_int_equal(acu_wait_all(&future, 1, HELD), ACU_TIMEOUT);
+    assert_in_range(sleeps() - before, 1, FEW);
+    before = sleeps();
+    assert_int_equal(acu_wait_any(&future, 1, HELD, &index), ACU_TIMEOUT);
+    assert_in_range(sleeps() - before, 1, FEW);
+    before = sleeps();
+    assert_int_equal(acu_group_wait(group, HELD), ACU_TIMEOUT);
+    assert_in_range(sleeps() - before, 1, FEW);
+    before = sleeps();
+    assert_int_equal(acu_group_wait_any(group, HELD, &taken), ACU_TIMEOUT);
+    assert_in_range(sleeps() - before, 1, FEW);
+    before = sleeps();
+    assert_int_equal(acu_future_wait(finish, HELD), ACU_TIMEOUT);
+    assert_in_range(sleeps() - before, 1, FEW);
+}
+
+static void waiting_for_what_is_held_back(bool runtime_thread)
+{
+    acu_open_options open = test_options(0);
+    acu_group_options options = {.size = sizeof options, .collect = true};
+    acu_device *device;
+    acu_group *group;
+    acu_future *future, *finish, *taken;
+    acu_tensor *x;
+    open.runtime_thread = runtime_thread;
+    assert_works(acu_open(&open, &device));
+    assert_works(acu_tensor_alloc_pinned(device, ACU_I32, VECTOR, &x));
+    memset(acu_tensor_host(x), 0, N * sizeof(int32_t));
+    assert_works(acu_group_create(&options, &group));
+    test_host_gate_close();
+    acu_op *gate = runtime_thread
+                       ? acu_then(acu_value(x), test_plan_behind_host_gate, NULL)
+                       : acu_host(test_pass_host_gate, NULL, acu_inout(x));
+    acu_future *first = test_submit(device, gate);
+    test_host_gate_await();
+    assert_works(acu_group_submit(group, device, acu_to_device(device, x), NULL, &future));
+    assert_works(acu_group_finish(group, &finish));
+    wait_in_all_ways(future, group, finish);
+    test_host_gate_open();
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_wait(finish, ACU_FOREVER));
+    assert_works(acu_group_take(group, &taken));
+    holds(acu_future_tensor(future, 0), 0);
+    acu_future_release(taken);
+    acu_future_release(finish);
+    acu_future_release(future);
+    acu_future_release(first);
+    acu_group_release(group);
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void what_is_held_back_is_left_alone(void **state)
+{
+    (void)state;
+    waiting_for_what_is_held_back(false);
+}
+
+static void what_is_not_planned_is_left_alone(void **state)
+{
+    (void)state;
+    waiting_for_what_is_held_back(true);
 }
 
 /* ---- values ---- */
@@ -788,6 +875,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(poll_and_wait),
+        cmocka_unit_test(what_is_held_back_is_left_alone),
+        cmocka_unit_test(what_is_not_planned_is_left_alone),
         cmocka_unit_test(any_and_all),
         cmocka_unit_test(all_tell_of_the_first_failure),
         cmocka_unit_test(success_leaves_the_record),

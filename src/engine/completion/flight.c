@@ -3,6 +3,7 @@
  * under the flight lock. The list holds a reference to each of its streams, and to that stream's
  * device. */
 #include "base/clock.h"
+#include "engine/completion/done.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/batch.h"
 
@@ -11,6 +12,7 @@ static struct {
     acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
     acu_stream *next;   /* where the next look goes on; NULL: at the first */
     uint64_t sequence;  /* how many tasks there were so far */
+    bool called;        /* as acu_stream has it, for a task on any stream */
 } flight;
 
 void acui_flight_lock(void)
@@ -64,7 +66,7 @@ static void append(acu_stream *stream, acui_task *task, uint64_t now)
 
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
 {
-    bool wanted = false;
+    bool wanted = false, called;
     uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
     acui_streak_issued(now);
     acui_flight_lock();
@@ -91,7 +93,31 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         note_wanted(stream, now);
         acui_due_added(now);
     }
+    called = stream->engine.called || flight.called;
+    stream->engine.called = flight.called = false;
     acui_flight_unlock();
+    if (called)
+        acui_done_announce();
+}
+
+bool acui_flight_call(acu_stream *stream)
+{
+    acui_flight_lock();
+    bool none = !stream->engine.first_task;
+    stream->engine.called = stream->engine.called || none;
+    acui_flight_unlock();
+    return none;
+}
+
+bool acui_flight_call_any(void)
+{
+    bool none = true;
+    acui_flight_lock();
+    for (acu_stream *stream = flight.active; stream && none; stream = stream->engine.next_active)
+        none = !stream->engine.first_task;
+    flight.called = flight.called || none;
+    acui_flight_unlock();
+    return none;
 }
 
 static void want_on(acu_stream *stream)

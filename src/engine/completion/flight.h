@@ -34,6 +34,10 @@ bool acui_flight_is_told(const acui_task *task); /* its future has somebody to t
 uint64_t acui_flight_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all of them, as the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
+/* A thread is about to sleep until something is on the stream, or on any: its next task announces
+ * that (done.h). False: there is something. */
+bool acui_flight_call(acu_stream *stream);
+bool acui_flight_call_any(void);
 /* Somebody wants to be told soon when everything is over that is on the streams now: all of them,
  * since host work may wait for any; or those of a future that has notices, or soon will. */
 void acui_flight_want_all(void);

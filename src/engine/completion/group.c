@@ -401,7 +401,7 @@ acu_status acu_group_wait(acu_group *group, uint64_t timeout)
 {
     ACUI_CHECK(group, GROUP);
     ACUI_TRY(acui_refuse_wait(__func__));
-    acu_status status = acui_wait_until(look_all, acui_next_of_any, group, timeout);
+    acu_status status = acui_wait_until(look_all, acui_next_of_futures, group, timeout);
     return status == ACU_OK ? outcome(group) : status;
 }
 
@@ -467,7 +467,7 @@ acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_future **f
     ACUI_TRY(check_take(group, future, __func__));
     ACUI_TRY(acui_refuse_wait(__func__));
     taking t = {.group = group, .future = future};
-    return acui_wait_until(look_any, acui_next_of_any, &t, timeout);
+    return acui_wait_until(look_any, acui_next_of_futures, &t, timeout);
 }
 
 /* ---- ending ---- */
@@ -491,11 +491,11 @@ acu_status acu_group_drain(acu_group *group, uint64_t timeout)
     ACUI_CHECK(group, GROUP);
     ACUI_TRY(acui_refuse_wait(__func__));
     close_group(group);
-    acu_status status = acui_wait_until(look_all, acui_next_of_any, group, timeout);
+    acu_status status = acui_wait_until(look_all, acui_next_of_futures, group, timeout);
     if (status == ACU_TIMEOUT) {
         give_up_all(group, "its group was drained, and it was not complete in time");
         /* Other threads may be about to tell the group. */
-        acui_wait_until(look_all, acui_next_of_any, group, ACU_FOREVER);
+        acui_wait_until(look_all, acui_next_of_futures, group, ACU_FOREVER);
     }
     acu_status failure = outcome(group);
     return failure == ACU_OK ? status : failure;

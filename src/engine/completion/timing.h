@@ -112,6 +112,7 @@
 enum { ACUI_NAP_PART = 8 };
 #define ACUI_NAP_LEAST ACU_US(20)
 #define ACUI_NAP_MOST ACU_MS(1)
+#define ACUI_HELD_MOST ACU_MS(20) /* for work that is held back: its coming is announced */
 
 /* ---- how late threads wake up ---- */
 #define ACUI_LEAD ACU_US(10)      /* to be there in time, on top of what is known */

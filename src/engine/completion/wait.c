@@ -85,6 +85,15 @@ uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for, uint64
     return next == 0 ? (spin_for ? now : now + ACUI_NAP_MOST) : next;
 }
 
+uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
+{
+    (void)context, (void)start;
+    uint64_t next = acui_flight_wait_for_any(now, spin_for);
+    if (next)
+        return next;
+    return spin_for || !acui_flight_call_any() ? now : now + ACUI_HELD_MOST;
+}
+
 /* ---- one future ---- */
 
 typedef struct single {
@@ -151,16 +160,31 @@ static acu_status look_one(void *context, uint64_t now)
     return status;
 }
 
-/* It is not on a stream yet. Another thread sees to that, mostly at once, but nobody announces
- * it. */
+/* Have it announced that something of it is on a stream. False: that has just come about. */
+static bool call(acu_future *future)
+{
+    if (state_of(future) != ACUI_FUTURE_RUNNING) {
+        /* seq_cst, against acui_submission_started: one of the two sees the other. */
+        atomic_store(&future->called, true);
+        int state = atomic_load(&future->state);
+        return state != ACUI_FUTURE_RUNNING && state != ACUI_FUTURE_DONE;
+    }
+    const acui_submission *s = future->submission;
+    for (size_t i = 0; i < s->lane_count; i++)
+        if (!acui_flight_call(s->lanes[i].stream))
+            return false;
+    return true;
+}
+
+/* It is not on a stream yet. Another thread sees to that, mostly at once. */
 static uint64_t next_of_held(single *one, uint64_t now)
 {
     if (!one->since)
         one->since = now;
-    if (now - one->since < ACUI_SPIN_MOST)
+    if (now - one->since < ACUI_SPIN_MOST || !call(one->future))
         return now;
     one->nap = one->nap == 0 ? ACUI_NAP_LEAST : 2 * one->nap;
-    one->nap = one->nap < ACUI_NAP_MOST ? one->nap : ACUI_NAP_MOST;
+    one->nap = one->nap < ACUI_HELD_MOST ? one->nap : ACUI_HELD_MOST;
     return now + one->nap;
 }
 
@@ -262,7 +286,7 @@ acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several all = {.list = futures, .count = count};
     ACUI_TRY(check_several(&all, __func__));
-    return acui_wait_until(look_all, acui_next_of_any, &all, timeout);
+    return acui_wait_until(look_all, acui_next_of_futures, &all, timeout);
 }
 
 static acu_status look_any(void *context, uint64_t now)
@@ -284,7 +308,7 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several any = {.list = futures, .count = count, .found = count};
     ACUI_TRY(check_several(&any, __func__));
-    acu_status status = acui_wait_until(look_any, acui_next_of_any, &any, timeout);
+    acu_status status = acui_wait_until(look_any, acui_next_of_futures, &any, timeout);
     if (index && any.found < count)
         *index = any.found;
     return status;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/completion/done.h"
 #include "engine/completion/flight.h"
 #include "memory/order.h"
 
@@ -267,4 +268,6 @@ void acui_submission_started(acui_submission *s, acu_future *future)
         acui_give_up(s, future->fault);
     else if (future->how.early && atomic_load(&future->told))
         acui_flight_want_future(future); /* whoever added a notice saw only STARTING */
+    if (atomic_load(&future->called)) /* and so did whoever waits; the same order */
+        acui_done_announce();
 }
