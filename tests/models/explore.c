@@ -379,8 +379,8 @@ static void run_once(void)
     running = true;
     while (run_on()) {
     }
+    running = false; /* nothing in the check is a point: it is resumed once */
     check_end();
-    running = false;
 }
 
 /* The next list of choices, in order; false after the last. */
