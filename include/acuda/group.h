@@ -76,7 +76,11 @@ ACU_API acu_status acu_group_wait(acu_group *group, uint64_t timeout);
 ACU_API acu_status acu_group_take(acu_group *group, acu_future **future);
 ACU_API acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_future **future);
 
-/* Give up all members now, as by acu_future_cancel. The group takes no more. */
+/*
+ * Give up all members now, as by acu_future_cancel. The group takes no more. A member that needs
+ * what another one was to compute is CANCELLED like that one, and does not fail with DEPENDENCY.
+ * Members that were given up do not count as failures.
+ */
 ACU_API acu_status acu_group_cancel(acu_group *group);
 
 /*

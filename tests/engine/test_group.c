@@ -368,6 +368,46 @@ static void cancelling(void **state)
     finish(device);
 }
 
+static void *open_the_gate(void *unused)
+{
+    test_host_gate_open();
+    return unused;
+}
+
+/* Each member needs what the one before it computes, and they may begin while they are given up: so
+ * one that was given up may be over, and fail the next one, before that one's turn. */
+static void members_behind_one_another(void **state)
+{
+    (void)state;
+    enum { CHAIN = 400, TURNS = 60 };
+    acu_device *device = test_open();
+    static acu_future *chain[CHAIN];
+    for (int turn = 0; turn < TURNS; turn++) {
+        acu_group *group = make(0, false, false);
+        acu_tensor *x = pinned(device);
+        acu_future *before = test_submit(device, at_gate(x)); /* no member */
+        for (int i = 0; i < CHAIN; i++)
+            chain[i] = submit(group, device, acu_host(test_pass_host_gate, NULL, acu_inout(x)));
+        test_host_gate_await();
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, open_the_gate, NULL), 0);
+        for (int i = 0; i < turn; i++) /* in other places every time */
+            acu_group_pending(group);
+        assert_works(acu_group_cancel(group));
+        pthread_join(thread, NULL);
+        for (int i = 0; i < CHAIN; i++) {
+            acu_status status = acu_future_wait(chain[i], ACU_FOREVER);
+            assert_true(status == ACU_ERR_CANCELLED || status == ACU_OK);
+            acu_future_release(chain[i]);
+        }
+        assert_works(acu_group_wait(group, ACU_FOREVER));
+        ends(before, ACU_OK);
+        acu_group_release(group);
+        acu_tensor_release(x);
+    }
+    finish(device);
+}
+
 static void dropped_in_flight(void **state)
 {
     (void)state;
@@ -644,6 +684,7 @@ int main(void)
         cmocka_unit_test(a_bound_on_members),
         cmocka_unit_test(draining),
         cmocka_unit_test(cancelling),
+        cmocka_unit_test(members_behind_one_another),
         cmocka_unit_test(dropped_in_flight),
         cmocka_unit_test(with_a_queue),
         cmocka_unit_test(from_many_threads),

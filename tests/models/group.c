@@ -2,7 +2,7 @@
 /*
  * A group: src/engine/completion/group.c itself. It is cancelled while the failure of a member
  * gives up the others: each is ended, also those that are on the device, which a failure leaves
- * alone.
+ * alone. And a member that fails because another one was given up is given up like that one.
  */
 #include "explore.h"
 
@@ -104,6 +104,17 @@ static void start(void)
 }
 
 static void fail(void) { end(0, ACU_ERR_CALLBACK); }
+
+/* Member 1 needs what member 0 was to compute. */
+static void fail_behind(void)
+{
+    acu_status status = ACU_ERR_DEPENDENCY;
+    if (!ended[0])
+        return;
+    acui_fault_release(acui_group_outcome(&all[1].notice, &status, NULL));
+    end(1, status);
+}
+
 static void cancel(void) { acu_group_cancel(group); }
 
 static void all_ended(void)
@@ -115,6 +126,13 @@ static void all_ended(void)
         explore_fail("members are pending");
 }
 
+static void all_cancelled(void)
+{
+    all_ended();
+    if (futures[1].status != ACU_ERR_CANCELLED || acu_group_error(group, NULL) != ACU_OK)
+        explore_fail("a member failed that was behind one that was given up");
+}
+
 int main(int argc, char **argv)
 {
     static const explore_model models[] = {
@@ -122,6 +140,8 @@ int main(int argc, char **argv)
          .check = all_ended, .interruptions = 4, .delays = 0},
         {.name = "two cancel", .start = start, .threads = {fail, cancel, cancel},
          .check = all_ended, .interruptions = 2, .delays = 0},
+        {.name = "one is behind another", .start = start, .threads = {cancel, fail_behind},
+         .check = all_cancelled, .interruptions = 4, .delays = 0},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

@@ -145,8 +145,11 @@ static acui_future_state resolve(acu_future *future, acu_status status, acui_fau
         acui_lock_give(&future->lock);
         return ACUI_FUTURE_DONE;
     }
+    acui_fault *own = status == ACU_ERR_DEPENDENCY
+                          ? acui_group_outcome(future->notices, &status, fault)
+                          : acui_fault_retain(fault);
     future->status = status;
-    future->fault = acui_fault_retain(fault);
+    future->fault = own;
     acui_notice *notices = future->notices;
     future->notices = NULL;
     acui_future_state was = set_done(future, fault, given_up);

@@ -3,8 +3,8 @@
  * Groups. A member is a notice on its future, which whoever completes that one delivers at once: so
  * a failure gives up the other members without waiting for one of acuda's threads.
  *
- * The group's lock is a leaf: futures are looked at, cancelled and resolved without it. A member
- * that is not over holds a reference to the group.
+ * The group's lock is a leaf, which may be taken under a future's: futures are looked at, cancelled
+ * and resolved without it. A member that is not over holds a reference to the group.
  */
 #include "engine/completion/group.h"
 
@@ -197,6 +197,35 @@ static void give_up_all(acu_group *group, const char *message)
     give_up(group, true, message);
 }
 
+/* Whether the group gives up this member too, which fails because something before it was not done:
+ * mostly that is a member that was given up first. The fault says where it was. */
+static bool gives_up(acu_group *group, acu_error *error)
+{
+    pthread_mutex_lock(&group->lock);
+    bool cancelled = group->cancelled, failed = group->failed && !group->keep_going;
+    pthread_mutex_unlock(&group->lock);
+    error->status = ACU_ERR_CANCELLED;
+    if (cancelled)
+        snprintf(error->message, sizeof error->message, "its group was cancelled");
+    else if (failed)
+        tell_failure(group, error->message);
+    return cancelled || failed;
+}
+
+acui_fault *acui_group_outcome(const acui_notice *notices, acu_status *status, acui_fault *fault)
+{
+    acu_error error = {.device = -1};
+    if (fault)
+        error = fault->error;
+    for (; notices; notices = notices->next) {
+        if (!notices->group || !gives_up(notices->group, &error))
+            continue;
+        *status = ACU_ERR_CANCELLED;
+        return acui_fault_new(&error);
+    }
+    return acui_fault_retain(fault);
+}
+
 /* ---- members ---- */
 
 /* Lock held. */
@@ -321,7 +350,9 @@ acu_status acu_group_add(acu_group *group, acu_future *future)
 /* Lock held. True: this failure makes the group give up the others. */
 static bool note_failure(acu_group *group, const acu_future *future)
 {
-    if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || group->failed)
+    /* One that joins a group that is being cancelled may have missed acui_group_outcome. */
+    bool behind = group->cancelled && future->status == ACU_ERR_DEPENDENCY;
+    if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || behind || group->failed)
         return false;
     group->failed = true;
     group->status = future->status;
