@@ -415,7 +415,9 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
  * and `other` does not overwrite can not be read; that includes `other` itself, which takes such a
  * tensor with acu_out, since acu_inout would read it (DEPENDENCY). What `other` would have written
  * stays unchanged if it does not run. Values that `x` never got to make are not available to
- * `other` either. If `x` is refused, the values are those of `other`.
+ * `other` either. If `x` is refused, the values are those of `other`. If several use one `x`
+ * (acu_op_retain), each has its own alternative. All of these put their values into x's tensors, in
+ * the order of the ops: acu_dup keeps the values of one of them.
  * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
  */
 #define acu_or_else(x, other)                                                                      \

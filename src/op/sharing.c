@@ -42,12 +42,25 @@ acu_op *acui_sharing_hold(acu_op *op)
     return acui_object_retain(op);
 }
 
+/* Whether the users planned now need no note of the op, which is in the same plan: what they do
+ * fails with it, or their turn comes behind it. They need one if other users catch its failure, and
+ * these ones have an alternative too or get no data that would tell. */
+static bool is_told(const acui_plan *plan, const acui_sharing *sharing, bool untouched)
+{
+    const acui_part *part = plan->now.part, *common = acui_part_around(sharing->inside, part);
+    if (!acui_part_is_caught(sharing->inside, common))
+        return true;
+    while (part != common && part->kind != ACUI_PART_TRY && part->kind != ACUI_PART_ELSE)
+        part = part->parent;
+    return part == common ? !untouched : part->kind == ACUI_PART_ELSE;
+}
+
 acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part)
 {
     acui_sharing *sharing = op->rest->sharing;
     if (sharing && acui_sharing_in(sharing, plan))
         sharing->within = acui_part_around(sharing->within, plan->now.part);
-    if (!sharing || acui_sharing_in(sharing, plan))
+    if (!sharing || (acui_sharing_in(sharing, plan) && is_told(plan, sharing, untouched)))
         return ACU_OK;
     acui_imported *imported = ACUI_ARENA_NEW(&plan->arena, acui_imported);
     if (!imported)

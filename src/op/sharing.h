@@ -40,7 +40,8 @@ typedef struct acui_shared_point {
     bool caught;       /* its failure is not the op's: it has an alternative */
 } acui_shared_point;
 
-/* Notes that a plan got values of an op that another plan planned; in the former's arena. */
+/* Notes that a plan got values of an op that another plan planned, or of one of its own
+ * whose failure others catch (with an alternative); in the former's arena. */
 typedef struct acui_imported {
     struct acui_imported *next; /* the one before */
     acui_sharing *sharing;      /* retained until the plan is entered */

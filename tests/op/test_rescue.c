@@ -384,6 +384,44 @@ static void what_several_use_is_everybodys(void **state)
     finish(device);
 }
 
+/* The two values of an op, copied. */
+static void yields_two(acu_device *device, acu_op *op, float a, float b)
+{
+    acu_future *future = test_submit(device, op);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    holds(acu_future_tensor(future, 0), a);
+    holds(acu_future_tensor(future, 1), b);
+    acu_future_release(future);
+}
+
+/* An op fails for each of its users, each of which has its own alternative. */
+static void each_user_has_its_alternative(void **state)
+{
+    (void)state;
+    for (int held = 0; held < 2; held++) {
+        acu_device *device = begin();
+        acu_op *kept = broken(1);
+        acu_op *x[2] = {kept, acu_op_retain(kept)}, *y[2], *other = acu_to_host(constant(4));
+        if (held)
+            acu_op_retain(kept);
+        yields_two(device, acu_zip(acu_dup(acu_or_else(x[0], acu_to_host(constant(2)))),
+                                   acu_dup(acu_or_else(x[1], acu_to_host(constant(3))))), 2, 3);
+        if (held)
+            acu_op_release(kept);
+        /* The second one is part of the alternative for the first. */
+        x[0] = broken(1), x[1] = acu_op_retain(x[0]);
+        yields(device, acu_or_else(acu_or_else(x[0], broken(2)), acu_or_else(x[1], other)), 4);
+        /* It fails, and there is only one alternative. */
+        y[0] = bare(fail_run), y[1] = acu_op_retain(y[0]);
+        ends(device, acu_zip(acu_or_else(y[0], acu_zip(bare(count_run))), y[1]), ACU_ERR_CALLBACK);
+        /* It does not fail. */
+        x[0] = acu_to_host(constant(1)), x[1] = acu_op_retain(x[0]);
+        yields_two(device, acu_zip(acu_dup(acu_or_else(x[0], broken(2))),
+                                   acu_dup(acu_or_else(x[1], broken(3)))), 1, 1);
+        finish(device);
+    }
+}
+
 /* y is filled, by an op that has two users. */
 static acu_op *fill_for_two(acu_tensor *y, float value, bool parts)
 {
@@ -817,6 +855,7 @@ int main(void)
         cmocka_unit_test(an_alternative_may_fail_too),
         cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(what_several_use_is_everybodys),
+        cmocka_unit_test(each_user_has_its_alternative),
         cmocka_unit_test(what_several_use_inside_is_no_others),
         cmocka_unit_test(what_is_used_outside_too_runs),
         cmocka_unit_test(also_if_the_first_user_fails),

@@ -207,13 +207,31 @@ static bool enter_op(acui_task *task, const acui_sharing *sharing)
     return true;
 }
 
+/* Behind all of an op of this submission, whose failure other users catch. */
+static bool enter_own_op(acui_task *task, const acui_sharing *sharing)
+{
+    for (acui_task *t = task->submission->first_task; t; t = t->next) {
+        if (t->first->index < sharing->begin || t->first->index >= sharing->end)
+            continue; /* no task of a part has nodes outside of it */
+        if (!enter_point(task, t->point))
+            return false;
+        acui_before *before = find_before(task, t->point);
+        before->of_op = true;
+        before->of_outcome |= !acui_part_is_caught(t->part, sharing->part);
+    }
+    return true;
+}
+
 static bool enter_await(acui_task *task, const acui_node *node)
 {
     place_own(task, OWN);
     bool memory = enter_values(task, node);
     place_own(task, 0);
-    for (const acui_imported *b = task->submission->plan.imported; b && memory; b = b->next)
-        memory = b->node != node || enter_op(task, b->sharing);
+    const acui_plan *plan = &task->submission->plan;
+    for (const acui_imported *b = plan->imported; b && memory; b = b->next)
+        if (b->node == node)
+            memory = acui_sharing_in(b->sharing, plan) ? enter_own_op(task, b->sharing)
+                                                       : enter_op(task, b->sharing);
     return memory;
 }
 
