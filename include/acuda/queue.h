@@ -90,6 +90,13 @@ ACU_API acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t
 ACU_API void acu_queue_break(acu_queue *queue);
 
 /*
+ * Put completions that were taken back on the queue, ahead of the rest and in this order, to be
+ * taken again. The caller keeps its handles of their futures. Never blocks. Errors: INVALID (a
+ * future that is not complete), NO_MEMORY; then none was put back.
+ */
+ACU_API acu_status acu_queue_put_back(acu_queue *queue, const acu_completion *list, size_t count);
+
+/*
  * A descriptor that is readable while there is something to take, for poll, epoll, io_uring and the
  * like: level-triggered. It belongs to the queue: do not read or close it. It is written once for
  * everything that arrives until the program has taken the last completion, so a loop pays one

@@ -547,6 +547,38 @@ static void stopping_in_a_callback_keeps_the_others(void **state)
     tear_down();
 }
 
+/* What was taken before the callback goes back ahead of what comes after it. */
+static void stopping_in_a_callback_keeps_the_order(void **state)
+{
+    enum { FIRST = 3, ALL = 6 };
+    set_up(state);
+    start(0);
+    t.stop_in_callback = true;
+    acu_submit_options options = {.size = sizeof options};
+    acu_future *futures[ALL];
+    for (int i = 0; i < ALL; i++)
+        assert_works(acu_submit(t.device, work(), &options, &futures[i]));
+    assert_works(acu_device_wait(t.device, ACU_FOREVER));
+    for (uint64_t i = 0; i < ALL; i++) {
+        if (i == FIRST)
+            assert_works(acu_future_call(futures[i], t.queue, called, ACU_USER(&t)));
+        assert_works(acu_future_notify(futures[i], t.queue, i));
+        acu_future_release(futures[i]);
+    }
+    while (t.adapter)
+        turn(true);
+    acu_completion done[MOST];
+    for (size_t next = 0, count; next < ALL;) {
+        assert_works(acu_queue_take(t.queue, done, MOST, &count));
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(done[i].tag, next++);
+            acu_future_release(done[i].future);
+        }
+    }
+    assert_int_equal(acu_queue_pending(t.queue), 0);
+    tear_down();
+}
+
 static void queues_may_go_first(void **state)
 {
     set_up(state);
@@ -598,6 +630,7 @@ int battery_run(const loop_kind *loop)
         cmocka_unit_test(stopping_in_a_batch),
         cmocka_unit_test(stopping_in_a_callback_loses_nothing),
         cmocka_unit_test(stopping_in_a_callback_keeps_the_others),
+        cmocka_unit_test(stopping_in_a_callback_keeps_the_order),
         cmocka_unit_test(queues_may_go_first),
         cmocka_unit_test(wrong_uses_are_refused),
     };

@@ -447,6 +447,50 @@ static void breaking_off_leaves_the_rest_as_it_was(void **state)
     test_leaks_none();
 }
 
+static void completions_go_back_in_order(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_completion done[6];
+    size_t count;
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    for (uint64_t i = 0; i < 6; i++)
+        assert_works(acu_future_notify(future, queue, i));
+    assert_works(acu_queue_take(queue, done, 6, &count));
+    assert_int_equal(count, 6);
+    assert_false(readable(queue, 0));
+    assert_works(acu_future_notify(future, queue, 6));
+    assert_works(acu_queue_put_back(queue, done + 3, 3));
+    assert_works(acu_queue_put_back(queue, done + 1, 2));
+    assert_works(acu_queue_put_back(queue, NULL, 0));
+    assert_int_equal(acu_queue_pending(queue), 6);
+    assert_true(readable(queue, 0));
+    for (int i = 0; i < 6; i++)
+        acu_future_release(done[i].future);
+    takes_tags(queue, 1, 6);
+    assert_false(readable(queue, 0));
+    assert_int_equal(acu_queue_pending(queue), 0);
+    /* All or none. */
+    acu_policy *policy;
+    done[0].future = future;
+    assert_works(acu_policy_single(device, NULL, &policy));
+    assert_works(acu_schedule(policy, work(), &done[1].future));
+    assert_fails(acu_queue_put_back(queue, done, 2), ACU_ERR_INVALID,
+                 "acu_queue_put_back|not complete");
+    assert_int_equal(acu_queue_pending(queue), 0);
+    assert_fails(acu_queue_put_back(queue, NULL, 1), ACU_ERR_INVALID, "no list");
+    acu_future_release(done[1].future);
+    acu_policy_release(policy);
+    assert_works(acu_queue_put_back(queue, done, 1)); /* nobody takes it */
+    acu_future_release(future);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
 static void breaking_off_ends_all_takes_of_the_thread(void **state)
 {
     (void)state;
@@ -768,6 +812,7 @@ int main(void)
         cmocka_unit_test(many_threads_put_and_take),
         cmocka_unit_test(callbacks_run_where_the_queue_is_taken),
         cmocka_unit_test(breaking_off_leaves_the_rest_as_it_was),
+        cmocka_unit_test(completions_go_back_in_order),
         cmocka_unit_test(breaking_off_ends_all_takes_of_the_thread),
         cmocka_unit_test(a_release_may_break_off_too),
         cmocka_unit_test(what_goes_back_wakes_all_that_sleep),

@@ -145,14 +145,6 @@ static inline void acui_loop_stop(acui_loop *loop)
     acu_queue_break(loop->queue);
 }
 
-/* A callback stopped the adapter while completions were being taken: they go back on the queue, to
- * be taken again. A completion for which there is no memory is dropped. */
-static inline void acui_loop_put_back(acui_loop *loop, const acu_completion *done, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        (void)acu_future_notify(done[i].future, loop->queue, done[i].tag);
-}
-
 /* Deliver what there is, one batch at most, looking at the device if the queue is empty. Returns
  * false if there was nothing. The adapter is entered. */
 static inline bool acui_loop_deliver(acui_loop *loop)
@@ -167,8 +159,10 @@ static inline bool acui_loop_deliver(acui_loop *loop)
         (void)acu_queue_take(loop->queue, done, ACU_LOOP_BATCH, &count);
         status = count ? ACU_OK : ACU_TIMEOUT;
     }
+    /* If a callback stopped the adapter meanwhile, these go back on the queue; they are dropped
+     * where there is no memory for that. */
     if (loop->stopped)
-        acui_loop_put_back(loop, done, count);
+        (void)acu_queue_put_back(loop->queue, done, count);
     else if (loop->fn && count)
         loop->fn(loop->user.data, done, count);
     for (size_t i = 0; i < count; i++)

@@ -358,21 +358,64 @@ static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked
     return n;
 }
 
+/* Put a list, from `first` to `last`, ahead of the rest. */
+static void put_ahead(acu_queue *queue, acui_notice *first, acui_notice *last)
+{
+    acui_lock_take(&queue->taking);
+    last->next = queue->taken;
+    queue->taken = first;
+    pthread_mutex_lock(&queue->lock);
+    tell(queue, true);
+    pthread_mutex_unlock(&queue->lock);
+    acui_lock_give(&queue->taking);
+}
+
 /* Put back what was popped last, and is not to be given out after all. */
 static void put_back(acu_queue *queue, acui_notice *const *list, size_t n)
 {
     if (n == 0)
         return;
-    acui_lock_take(&queue->taking);
+    for (size_t i = 0; i + 1 < n; i++)
+        list[i]->next = list[i + 1];
     atomic_fetch_add_explicit(&queue->pending, n, memory_order_relaxed);
-    while (n-- > 0) {
-        list[n]->next = queue->taken;
-        queue->taken = list[n];
+    put_ahead(queue, list[0], list[n - 1]);
+}
+
+/* The notice of a completion that was given out. */
+static acu_status new_again(acu_queue *queue, const acu_completion *done, acui_notice **notice)
+{
+    static const char function[] = "acu_queue_put_back";
+    ACUI_TRY(acui_object_check(done->future, ACU_OBJECT_FUTURE, function));
+    if (acui_future_state_of(done->future) != ACUI_FUTURE_DONE)
+        return acui_fail(ACU_ERR_INVALID, "%s: a future is not complete", function);
+    ACUI_TRY(new_notice(done->future, queue, function, notice));
+    (*notice)->tag = done->tag;
+    (*notice)->next = NULL;
+    return ACU_OK;
+}
+
+acu_status acu_queue_put_back(acu_queue *queue, const acu_completion *list, size_t count)
+{
+    acui_notice *first = NULL, *last = NULL, *notice;
+    ACUI_CHECK(queue, QUEUE);
+    if (!list && count)
+        return acui_fail(ACU_ERR_INVALID, "acu_queue_put_back: no list");
+    acu_status status = ACU_OK;
+    size_t made = 0;
+    while (made < count && (status = new_again(queue, &list[made], &notice)) == ACU_OK) {
+        *(last ? &last->next : &first) = notice;
+        last = notice;
+        made++;
     }
-    pthread_mutex_lock(&queue->lock);
-    tell(queue, true);
-    pthread_mutex_unlock(&queue->lock);
-    acui_lock_give(&queue->taking);
+    if (status == ACU_OK && last) {
+        put_ahead(queue, first, last);
+    } else {
+        atomic_fetch_sub_explicit(&queue->pending, made, memory_order_relaxed);
+        free_notices(first);
+    }
+    while (made-- > 0)
+        queue_put(queue); /* a notice that is on the queue does not hold it */
+    return status;
 }
 
 static void call(acui_notice *notice)
