@@ -78,8 +78,9 @@ ACU_API acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_fu
 
 /*
  * Give up all members now, as by acu_future_cancel. The group takes no more. A member that needs
- * what another one was to compute is CANCELLED like that one, and does not fail with DEPENDENCY.
- * Members that were given up do not count as failures.
+ * what another one was to compute is CANCELLED like that one, and does not fail with DEPENDENCY,
+ * unless another thread is only just adding it. Members that were given up do not count as
+ * failures.
  */
 ACU_API acu_status acu_group_cancel(acu_group *group);
 

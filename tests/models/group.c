@@ -2,7 +2,8 @@
 /*
  * A group: src/engine/completion/group.c itself. It is cancelled while the failure of a member
  * gives up the others: each is ended, also those that are on the device, which a failure leaves
- * alone. And a member that fails because another one was given up is given up like that one.
+ * alone. A member that fails because another one was given up is given up like that one; one that
+ * fails meanwhile for another reason makes the group fail.
  */
 #include "explore.h"
 
@@ -115,6 +116,14 @@ static void fail_behind(void)
     end(1, status);
 }
 
+/* Member 1 needs something else that was not done. */
+static void fail_alone(void)
+{
+    acu_status status = ACU_ERR_DEPENDENCY;
+    acui_fault_release(acui_group_outcome(&all[1].notice, &status, NULL));
+    end(1, status);
+}
+
 static void cancel(void) { acu_group_cancel(group); }
 
 static void all_ended(void)
@@ -133,6 +142,14 @@ static void all_cancelled(void)
         explore_fail("a member failed that was behind one that was given up");
 }
 
+static void one_outcome(void)
+{
+    all_ended();
+    acu_status status = futures[1].status;
+    if (acu_group_error(group, NULL) != (status == ACU_ERR_CANCELLED ? ACU_OK : status))
+        explore_fail("the group's outcome is not that of the member that failed");
+}
+
 int main(int argc, char **argv)
 {
     static const explore_model models[] = {
@@ -142,6 +159,8 @@ int main(int argc, char **argv)
          .check = all_ended, .interruptions = 2, .delays = 0},
         {.name = "one is behind another", .start = start, .threads = {cancel, fail_behind},
          .check = all_cancelled, .interruptions = 4, .delays = 0},
+        {.name = "one fails by itself", .start = start, .threads = {cancel, fail_alone},
+         .check = one_outcome, .interruptions = 4, .delays = 0},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

@@ -350,9 +350,7 @@ acu_status acu_group_add(acu_group *group, acu_future *future)
 /* Lock held. True: this failure makes the group give up the others. */
 static bool note_failure(acu_group *group, const acu_future *future)
 {
-    /* One that joins a group that is being cancelled may have missed acui_group_outcome. */
-    bool behind = group->cancelled && future->status == ACU_ERR_DEPENDENCY;
-    if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || behind || group->failed)
+    if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || group->failed)
         return false;
     group->failed = true;
     group->status = future->status;
