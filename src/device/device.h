@@ -489,7 +489,8 @@ void acui_stream_own_end(acu_stream *stream, uint64_t number);
 /*
  * The number of the next mark, for memory that is fenced with it before it is made. It must be
  * made: a caller that may release the issue lock without having put work on the stream calls
- * make_owed, which does nothing if the mark was made meanwhile. Both under the same conditions.
+ * acui_stream_make_owed, which does nothing if the mark was made meanwhile. Both under the same
+ * conditions.
  */
 uint64_t acui_stream_owe(acu_stream *stream);
 void acui_stream_make_owed(acu_stream *stream);

@@ -108,8 +108,8 @@ typedef enum acui_course {
  *   planned        the thread that plans; it makes it, lays it out, and enters it (order.c)
  *   pending        the points that it waits for, under the order lock
  *   ready          the thread that ended the last of these waits, and runs it (ready.c); or the
- *                  list where it is left: aside (aside.c), at a gate (admit.c), short of memory
- *                  (memory.c), of the worker or the helpers (host/), each under its own lock
+ *                  list where it is left: deferred (deferred.c), at a gate (admit.c), short of
+ *                  memory (memory.c), of the worker or the helpers (host/), each under its own lock
  *   in flight      from its mark on, the stream's list (flight.c), under the flight lock
  *   over           the thread that found it over (complete.c)
  *
@@ -123,7 +123,8 @@ typedef enum acui_course {
  *   makes            take_in                      any               never
  *   placed           acui_enter_placed            who enters it     never
  *   prompt           enter_tasks                  any               never
- *   aside, together  acui_together_stream         whoever has it    its submission is given up
+ *   deferrable       acui_batch_stream            whoever has it    its submission is given up
+ *   batchable        acui_batch_stream            whoever has it    its submission is given up
  *   binds            take_in                      whoever has it    its kernels are bound
  *   sound            enter_tasks; is_plain        whoever has it    it has to wait
  *   order.failed     acui_task_fail, and others   order lock        never
