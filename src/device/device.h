@@ -263,7 +263,7 @@ struct acu_stream {
         acui_gate gate; /* this layer sets its limit, and policies look how full it is */
         acui_backlog backlog; /* order lock; this layer looks at it: acui_stream_is_held */
         bool active;          /* it is in the list of those that the reactor looks after */
-        bool called;          /* a thread sleeps until a task is on it, which announces that */
+        bool called;          /* it is empty; a thread is to be told when something comes */
         bool relied;          /* a thread sleeps until one that waits in the driver wakes it */
         uint64_t wanted;      /* somebody wants to be told of marks up to this one */
         uint64_t waited_for;  /* ... and a thread waits in the driver for those up to this one */

@@ -5,6 +5,10 @@
  */
 #include "support/support.h"
 
+#include "base/clock.h"
+#include "engine/completion/done.h"
+#include "engine/engine.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -260,6 +264,56 @@ static void what_is_not_planned_is_left_alone(void **state)
 {
     (void)state;
     waiting_for_what_is_held_back(true);
+}
+
+/* acui_done_count when the worker came to the next host work; and that it came there. */
+static _Atomic(uint32_t) told;
+static _Atomic(bool) came;
+
+static acu_status note_told(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    told = acui_done_count();
+    came = true;
+    return ACU_OK;
+}
+
+/* Nothing but that could wake a thread up that sleeps until `busy` is over: of the host work nobody
+ * wants to know, and the copy does not end before `busy`. */
+static void what_comes_beside_long_work_is_announced(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x, *y;
+    uint64_t start = 0;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_I32, VECTOR, &x));
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_I32, VECTOR, &y));
+    memset(acu_tensor_host(x), 0, N * sizeof(int32_t));
+    test_gate_close(b.device, acu_stream_raw(b.stream));
+    acu_future *busy;
+    assert_works(acu_submit(b.device, acu_full(VECTOR, acu_i32(7)), &b.held, &busy));
+    test_host_gate_close();
+    acu_op *host = acu_host(test_pass_host_gate, NULL, acu_inout(x));
+    assert_works(acu_submit(b.device, host, NULL, NULL));
+    test_host_gate_await();
+    acu_future *held =
+        test_submit(b.device, acu_copy(acu_future_tensor(busy, 0), x));
+    assert_works(acu_submit(b.device, acu_host(note_told, NULL, acu_inout(y)), NULL, NULL));
+    came = false;
+    uint32_t seen = acui_done_count();
+    assert_true(acui_next_of_futures(NULL, acui_now(), 0, &start) > acui_now());
+    test_host_gate_open();
+    while (!came)
+        sched_yield();
+    assert_int_not_equal(told, seen);
+    test_gate_open();
+    assert_works(acu_future_wait(held, ACU_FOREVER));
+    acu_future_release(held);
+    acu_future_release(busy);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    close_bench(&b);
+    test_leaks_none();
 }
 
 /* ---- values ---- */
@@ -877,6 +931,7 @@ int main(void)
         cmocka_unit_test(poll_and_wait),
         cmocka_unit_test(what_is_held_back_is_left_alone),
         cmocka_unit_test(what_is_not_planned_is_left_alone),
+        cmocka_unit_test(what_comes_beside_long_work_is_announced),
         cmocka_unit_test(any_and_all),
         cmocka_unit_test(all_tell_of_the_first_failure),
         cmocka_unit_test(success_leaves_the_record),

@@ -229,14 +229,16 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
 uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
     acui_flight_lock();
-    uint64_t next = stream->engine.first_task ? next_look(stream, now, spin, alone) : 0;
+    bool empty = !stream->engine.first_task;
+    uint64_t next = empty ? 0 : next_look(stream, now, spin, alone);
+    stream->engine.called |= empty;
     if (next < ACUI_BLOCK && next > stream->engine.tended)
         stream->engine.tended = next; /* the waiting thread looks then: the reactor need not */
     acui_flight_unlock();
     return next;
 }
 
-uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
+uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin, bool call)
 {
     uint64_t first = 0;
     acui_flight_lock();
@@ -244,6 +246,8 @@ uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin)
         uint64_t next = stream->engine.first_task ? acui_flight_next_look(stream, now, spin) : 0;
         first = first == 0 || (next && next < first) ? next : first;
     }
+    if (call && (first ? first >= now + ACUI_PAUSE : spin == 0))
+        acui_flight_call_any();
     acui_flight_unlock();
     return first;
 }

@@ -12,7 +12,7 @@ static struct {
     acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
     acu_stream *next;   /* where the next look goes on; NULL: at the first */
     uint64_t sequence;  /* how many tasks there were so far */
-    bool called;        /* as acu_stream has it, for a task on any stream */
+    bool called;        /* as acu_stream has it, for any stream that is empty */
 } flight;
 
 void acui_flight_lock(void)
@@ -66,10 +66,14 @@ static void append(acu_stream *stream, acui_task *task, uint64_t now)
 
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
 {
-    bool wanted = false, called;
+    bool wanted = false, called = false;
     uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
     acui_streak_issued(now);
     acui_flight_lock();
+    if (!stream->engine.first_task) {
+        called = stream->engine.called || flight.called;
+        stream->engine.called = flight.called = false;
+    }
     for (size_t i = 0; i < count; i++) {
         append(stream, tasks[i], now);
         if (armed && tasks[i]->prompt)
@@ -93,31 +97,14 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
         note_wanted(stream, now);
         acui_due_added(now);
     }
-    called = stream->engine.called || flight.called;
-    stream->engine.called = flight.called = false;
     acui_flight_unlock();
     if (called)
         acui_done_announce();
 }
 
-bool acui_flight_call(acu_stream *stream)
+void acui_flight_call_any(void)
 {
-    acui_flight_lock();
-    bool none = !stream->engine.first_task;
-    stream->engine.called = stream->engine.called || none;
-    acui_flight_unlock();
-    return none;
-}
-
-bool acui_flight_call_any(void)
-{
-    bool none = true;
-    acui_flight_lock();
-    for (acu_stream *stream = flight.active; stream && none; stream = stream->engine.next_active)
-        none = !stream->engine.first_task;
-    flight.called = flight.called || none;
-    acui_flight_unlock();
-    return none;
+    flight.called = true;
 }
 
 static void want_on(acu_stream *stream)

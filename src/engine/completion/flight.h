@@ -34,10 +34,9 @@ bool acui_flight_is_told(const acui_task *task); /* its future has somebody to t
 uint64_t acui_flight_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all of them, as the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
-/* A thread is about to sleep until something is on the stream, or on any: its next task announces
- * that (done.h). False: there is something. */
-bool acui_flight_call(acu_stream *stream);
-bool acui_flight_call_any(void);
+/* A thread is about to sleep, but looks again when something comes onto any stream that is empty:
+ * have that announced (done.h), once. Lock held. */
+void acui_flight_call_any(void);
 /* Somebody wants to be told soon when everything is over that is on the streams now: all of them,
  * since host work may wait for any; or those of a future that has notices, or soon will. */
 void acui_flight_want_all(void);
@@ -70,12 +69,14 @@ void acui_flight_drop_idle(void);                                  /* lock not h
  * while it has been running for less than `spin`. Lock held; `now` is the time.
  */
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
-/* The same for a thread that waits: takes the lock; 0 if nothing is on the stream. `alone`: nobody
- * can call the thread back, so it may wait in the driver itself where another one would:
- * ACUI_BLOCK. */
+/* The same for a thread that waits: takes the lock; 0 if nothing is on the stream, and then it is
+ * announced when something comes. `alone`: nobody can call the thread back, so it may wait in the
+ * driver itself where another one would: ACUI_BLOCK. */
 uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone);
 #define ACUI_BLOCK (ACU_FOREVER - 1)
-uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin); /* the earliest of all streams */
+/* The earliest of all streams. `call`: if that is no reason to look at once, the thread is about to
+ * sleep: acui_flight_call_any. */
+uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin, bool call);
 /* A thread was to wake up at some time, and did so `late` ns after it. Any thread. */
 void acui_flight_woke(uint64_t late);
 /* The process has one core: looking without pause would keep the others from working. Lock held. */

@@ -497,7 +497,9 @@ static void sleep_until(acu_queue *queue, uint64_t deadline)
 /* Whether something in flight is likely to end before a sleep would pay. */
 static bool is_soon(uint64_t now, uint64_t waited)
 {
-    uint64_t next = waited < ACUI_SPIN_QUEUE ? acui_flight_wait_for_any(now, ACU_FOREVER) : 0;
+    if (waited >= ACUI_SPIN_QUEUE)
+        return false;
+    uint64_t next = acui_flight_wait_for_any(now, ACU_FOREVER, false);
     return next && next <= now;
 }
 

@@ -78,20 +78,23 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     }
 }
 
+/* `nap`: how long to sleep while nothing is on a stream. */
+static uint64_t next_of_all(uint64_t now, uint64_t spin_for, uint64_t nap)
+{
+    uint64_t next = acui_flight_wait_for_any(now, spin_for, true);
+    return next ? next : spin_for ? now : now + nap;
+}
+
 uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
 {
     (void)context, (void)start;
-    uint64_t next = acui_flight_wait_for_any(now, spin_for);
-    return next == 0 ? (spin_for ? now : now + ACUI_NAP_MOST) : next;
+    return next_of_all(now, spin_for, ACUI_NAP_MOST);
 }
 
 uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin_for, uint64_t *start)
 {
     (void)context, (void)start;
-    uint64_t next = acui_flight_wait_for_any(now, spin_for);
-    if (next)
-        return next;
-    return spin_for || !acui_flight_call_any() ? now : now + ACUI_HELD_MOST;
+    return next_of_all(now, spin_for, ACUI_HELD_MOST);
 }
 
 /* ---- one future ---- */
@@ -160,28 +163,22 @@ static acu_status look_one(void *context, uint64_t now)
     return status;
 }
 
-/* Have it announced that something of it is on a stream. False: that has just come about. */
+/* Have it announced that it is planned. False: it is, or it is over. */
 static bool call(acu_future *future)
 {
-    if (state_of(future) != ACUI_FUTURE_RUNNING) {
-        /* seq_cst, against acui_submission_started: one of the two sees the other. */
-        atomic_store(&future->called, true);
-        int state = atomic_load(&future->state);
-        return state != ACUI_FUTURE_RUNNING && state != ACUI_FUTURE_DONE;
-    }
-    const acui_submission *s = future->submission;
-    for (size_t i = 0; i < s->lane_count; i++)
-        if (!acui_flight_call(s->lanes[i].stream))
-            return false;
-    return true;
+    /* seq_cst, against acui_submission_started: one of the two sees the other. */
+    atomic_store(&future->called, true);
+    int state = atomic_load(&future->state);
+    return state != ACUI_FUTURE_RUNNING && state != ACUI_FUTURE_DONE;
 }
 
-/* It is not on a stream yet. Another thread sees to that, mostly at once. */
-static uint64_t next_of_held(single *one, uint64_t now)
+/* It is not on a stream yet. Another thread sees to that, mostly at once. `planned`: it will be
+ * announced. */
+static uint64_t next_of_held(single *one, uint64_t now, bool planned)
 {
     if (!one->since)
         one->since = now;
-    if (now - one->since < ACUI_SPIN_MOST || !call(one->future))
+    if (now - one->since < ACUI_SPIN_MOST || (!planned && !call(one->future)))
         return now;
     one->nap = one->nap == 0 ? ACUI_NAP_LEAST : 2 * one->nap;
     one->nap = one->nap < ACUI_HELD_MOST ? one->nap : ACUI_HELD_MOST;
@@ -210,7 +207,8 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_
     single *one = context;
     const acu_future *future = one->future;
     uint64_t first = 0;
-    if (state_of(future) == ACUI_FUTURE_RUNNING) {
+    bool planned = state_of(future) == ACUI_FUTURE_RUNNING;
+    if (planned) {
         /* Only when it is RUNNING: until then its submission is the planning thread's. */
         const acui_submission *s = future->submission;
         for (size_t i = 0; i < s->lane_count; i++) {
@@ -223,7 +221,7 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_
     }
     if (first == 0) {
         *start = now;
-        return next_of_held(one, now);
+        return next_of_held(one, now, planned);
     }
     one->since = one->nap = 0;
     return first;

@@ -279,12 +279,12 @@ static bool any_waits_for(const acu_pool *pool)
     return found;
 }
 
-/* `waited`: it was the first in line before, and is so again. */
-static void put_in_list(acui_task *task, bool waited)
+/* `returns`: it was the first in this line before, and is so again. */
+static void put_in_list(acui_task *task, bool returns)
 {
     pthread_mutex_lock(&lock);
     atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
-    if (waited) {
+    if (returns) {
         task->next_ready = first;
         if (!first)
             last = &task->next_ready;
@@ -316,15 +316,16 @@ acui_task *acui_memory_wait(acui_task *task, const acui_node *node)
     acu_device *device = acu_device_retain(task->device);
     acu_pool *pool = acu_pool_retain(acui_buffer_pool(node->u.alloc.buffer));
     bool waited = task->memory.state == ACUI_MEMORY_PUT_OFF;
+    bool returns = waited && task->memory.short_of == pool;
     acui_task *list = NULL;
     if (!waited)
         acui_pool_count_put_off(pool);
-    else if (task->memory.short_of != pool) /* it was the first there, and leaves others behind */
+    else if (!returns) /* it was the first there, and leaves others behind */
         list = take_first(device, task->memory.short_of);
     task->memory.short_of = pool;
     task->memory.state = ACUI_MEMORY_PUT_OFF;
-    task->sound = false;       /* it is to be asked again after the wait */
-    put_in_list(task, waited); /* another thread may have it from here on */
+    task->sound = false;      /* it is to be asked again after the wait */
+    put_in_list(task, returns); /* another thread may have it from here on */
     acui_flight_full();
     list = acui_join_tasks(list, try_last(device, pool));
     acu_pool_release(pool);
