@@ -131,6 +131,7 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
                              const acui_values *values)
 {
     acui_values others = {0};
+    const acui_imported *since = plan->imported;
     acui_front front = acui_front_start(plan);
     acu_status status = decide ? plan_decision(plan, op) : ACU_OK;
     acu_status done = acui_front_done(plan, &front);
@@ -138,6 +139,8 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
         status = done;
     if (status == ACU_OK)
         status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &others);
+    if (status == ACU_OK) /* it fails with what it shares with others, if no data tells that */
+        status = acui_plan_await(plan, op, place, since, NULL, false);
     if (status == ACU_OK)
         status = replace_all(plan, op, place, values, &others);
     acui_front_restore(plan, &front);

@@ -52,7 +52,7 @@ static bool is_told(const acui_plan *plan, const acui_sharing *sharing, bool unt
         return true;
     while (part != common && part->kind != ACUI_PART_TRY && part->kind != ACUI_PART_ELSE)
         part = part->parent;
-    return part == common ? !untouched : part->kind == ACUI_PART_ELSE;
+    return part == common || part->kind == ACUI_PART_ELSE ? !untouched : false;
 }
 
 acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part)

@@ -422,6 +422,25 @@ static void each_user_has_its_alternative(void **state)
     }
 }
 
+/* It is an alternative that fails with an op, which another part, or another submission, runs. No
+ * data tells it of that. */
+static void an_alternative_fails_with_what_others_run(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *x = bare(fail_run), *again = acu_op_retain(x);
+    ends(device, acu_zip(acu_or_else(x, acu_zip(bare(count_run))),
+                         acu_or_else(bare(fail_run), acu_zip(again))), ACU_ERR_CALLBACK);
+    x = bare(fail_run), again = acu_op_retain(x);
+    ends(device, x, ACU_ERR_CALLBACK);
+    ends(device, acu_or_else(bare(fail_run), acu_zip(again)), ACU_ERR_CALLBACK);
+    /* It does not count where the alternative does not run. */
+    x = bare(fail_run), again = acu_op_retain(x);
+    ends(device, acu_zip(acu_or_else(x, acu_zip(bare(count_run))),
+                         acu_or_else(bare(count_run), acu_zip(again))), ACU_OK);
+    finish(device);
+}
+
 /* y is filled, by an op that has two users. */
 static acu_op *fill_for_two(acu_tensor *y, float value, bool parts)
 {
@@ -856,6 +875,7 @@ int main(void)
         cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(what_several_use_is_everybodys),
         cmocka_unit_test(each_user_has_its_alternative),
+        cmocka_unit_test(an_alternative_fails_with_what_others_run),
         cmocka_unit_test(what_several_use_inside_is_no_others),
         cmocka_unit_test(what_is_used_outside_too_runs),
         cmocka_unit_test(also_if_the_first_user_fails),
