@@ -49,7 +49,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     return ACU_ERR_NO_MEMORY;
 }
 
-uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start)
+uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin, uint64_t *start)
 {
     (void)context, (void)spin, (void)start;
     return now;
