@@ -143,6 +143,7 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
         status = acui_plan_await(plan, op, place, since, NULL, false);
     if (status == ACU_OK)
         status = replace_all(plan, op, place, values, &others);
+    acui_plan_waiters_known(plan, since);
     acui_front_restore(plan, &front);
     acui_values_clear(&others);
     return status;
@@ -156,9 +157,7 @@ static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *plac
     if (!part)
         return ACU_ERR_NO_MEMORY;
     part->tried = tried;
-    const acui_imported *since = plan->imported;
     acu_status status = plan_other(plan, op, place, decide, values);
-    acui_plan_waiters_known(plan, since);
     acui_part_end(plan, part);
     return status;
 }

@@ -42,17 +42,28 @@ acu_op *acui_sharing_hold(acu_op *op)
     return acui_object_retain(op);
 }
 
+/* The innermost part around a part of the plan, itself included, that tries something or stands in
+ * for something; NULL: none. */
+static const acui_part *choice_around(const acui_part *part)
+{
+    while (part && part->kind != ACUI_PART_TRY && part->kind != ACUI_PART_ELSE)
+        part = part->parent;
+    return part;
+}
+
 /* Whether the users planned now need no note of the op, which is in the same plan: what they do
  * fails with it, or their turn comes behind it. They need one if other users catch its failure, and
- * these ones have an alternative too or get no data that would tell. */
+ * these ones have an alternative too or get no data that would tell; in an alternative even before
+ * there are other users, who may come. */
 static bool is_told(const acui_plan *plan, const acui_sharing *sharing, bool untouched)
 {
-    const acui_part *part = plan->now.part, *common = acui_part_around(sharing->inside, part);
+    const acui_part *common = acui_part_around(sharing->inside, plan->now.part);
+    const acui_part *choice = choice_around(plan->now.part);
+    bool stands_in = choice && choice->kind == ACUI_PART_ELSE;
     if (!acui_part_is_caught(sharing->inside, common))
-        return true;
-    while (part != common && part->kind != ACUI_PART_TRY && part->kind != ACUI_PART_ELSE)
-        part = part->parent;
-    return part == common || part->kind == ACUI_PART_ELSE ? !untouched : false;
+        return !untouched || !stands_in;
+    bool inside = choice && common && choice->depth <= common->depth; /* no choice of their own */
+    return inside || !choice || stands_in ? !untouched : false;
 }
 
 acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part)

@@ -434,10 +434,21 @@ static void an_alternative_fails_with_what_others_run(void **state)
     x = bare(fail_run), again = acu_op_retain(x);
     ends(device, x, ACU_ERR_CALLBACK);
     ends(device, acu_or_else(bare(fail_run), acu_zip(again)), ACU_ERR_CALLBACK);
+    /* Nor where it is planned first, before others turn out to catch its failure. */
+    x = bare(fail_run), again = acu_op_retain(x);
+    ends(device, acu_zip(acu_or_else(bare(fail_run), x),
+                         acu_or_else(again, acu_zip(bare(count_run)))), ACU_ERR_CALLBACK);
+    x = bare(fail_run), again = acu_op_retain(x);
+    acu_op *with_x = acu_zip(bare(count_run), x), *too = acu_op_retain(with_x);
+    ends(device, acu_zip(acu_or_else(bare(fail_run), with_x), acu_or_else(too, again)),
+         ACU_ERR_CALLBACK);
     /* It does not count where the alternative does not run. */
     x = bare(fail_run), again = acu_op_retain(x);
     ends(device, acu_zip(acu_or_else(x, acu_zip(bare(count_run))),
                          acu_or_else(bare(count_run), acu_zip(again))), ACU_OK);
+    x = bare(fail_run), again = acu_op_retain(x);
+    ends(device, acu_zip(acu_or_else(bare(count_run), acu_zip(x)),
+                         acu_or_else(again, acu_zip(bare(count_run)))), ACU_OK);
     finish(device);
 }
 
