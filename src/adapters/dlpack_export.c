@@ -10,6 +10,8 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "device/open.h"
+#include "engine/order/order.h"
+#include "engine/submit/submit.h"
 
 #include <acuda/future.h>
 

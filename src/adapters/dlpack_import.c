@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "engine/order/order.h"
 
 typedef struct imported {
     struct DLManagedTensorVersioned *managed;

@@ -4,7 +4,7 @@
  * future completes at once; readers of results that were not computed fail; other users of the same
  * op do not.
  */
-#include "engine/engine.h"
+#include "engine/completion/complete.h"
 #include "support/support.h"
 
 #include <pthread.h>

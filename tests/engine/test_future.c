@@ -6,8 +6,8 @@
 #include "support/support.h"
 
 #include "base/clock.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/done.h"
-#include "engine/engine.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -13,7 +13,10 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "base/nap.h"
+#include "engine/completion/complete.h"
 #include "engine/issue/deferred.h"
+#include "engine/issue/issue.h"
+#include "engine/order/order.h"
 
 #undef ACUI_LOCAL
 #define ACUI_LOCAL /* explore_local */

@@ -7,7 +7,10 @@
 
 #include <string.h>
 
-#include "engine/engine.h"
+#include "engine/completion/complete.h"
+#include "engine/host/host.h"
+#include "engine/order/order.h"
+#include "engine/report/report.h"
 
 #define acui_order_lock() ((void)0)
 #define acui_order_unlock() ((void)0)

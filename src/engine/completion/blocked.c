@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/park.h"
 #include "base/threads.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/done.h"
 #include "engine/completion/flight.h"
 

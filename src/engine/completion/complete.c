@@ -7,10 +7,15 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/graphs.h"
 #include "engine/issue/batch.h"
+#include "engine/issue/graphs.h"
+#include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
+#include "engine/order/order.h"
+#include "engine/report/report.h"
+#include "engine/submit/submit.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
  * under the flight lock. The list holds a reference to each of its streams, and to that stream's
  * device. */
 #include "base/clock.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/done.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/batch.h"

@@ -5,7 +5,8 @@
  */
 #include "base/callback.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/completion/complete.h"
+#include "engine/host/host.h"
 
 static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t bytes,
                                   const char *function)

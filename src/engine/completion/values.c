@@ -4,6 +4,8 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/nap.h"
+#include "engine/completion/future.h"
+#include "engine/order/order.h"
 #include "engine/submit/runtime.h"
 
 acu_status acui_results_make(acui_values *values, acui_results *results)

@@ -6,10 +6,14 @@
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/done.h"
 #include "engine/completion/flight.h"
+#include "engine/host/host.h"
 #include "engine/issue/batch.h"
+#include "engine/order/order.h"
 #include "engine/submit/runtime.h"
+#include "engine/submit/submit.h"
 #include "device/loader.h"
 
 #include <sys/prctl.h>

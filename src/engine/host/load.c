@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Modules as futures: the loader (device/loader.h) resolves the future when the load has ended. */
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/completion/complete.h"
 #include "kernel/source.h"
 
 static bool given_up(void *future)

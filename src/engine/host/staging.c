@@ -12,9 +12,13 @@
 #include "base/options.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
+#include "engine/completion/complete.h"
+#include "engine/host/host.h"
 #include "engine/host/ring.h"
 #include "engine/host/staging.h"
 #include "engine/issue/memory.h"
+#include "engine/order/order.h"
+#include "engine/report/report.h"
 #include "engine/report/story.h"
 
 #include <sched.h>

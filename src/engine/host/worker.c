@@ -12,8 +12,12 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/done.h"
+#include "engine/host/host.h"
 #include "engine/issue/memory.h"
+#include "engine/order/order.h"
+#include "engine/report/report.h"
 #include "op/rescue.h"
 
 static struct {

@@ -12,7 +12,9 @@
  * waiting ends.
  */
 #include "base/error.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
+#include "engine/issue/issue.h"
 
 enum { OUTSIDE, STREAM, INSIDE }; /* task->gates.passed */
 

@@ -9,8 +9,9 @@
  * any moment, everything that was in the backlog then is on the stream, or over.
  */
 #include "base/clock.h"
-#include "engine/engine.h"
+#include "engine/completion/complete.h"
 #include "engine/issue/batch.h"
+#include "engine/issue/issue.h"
 #include "engine/submit/runtime.h"
 
 /* Change sides, if the other one is empty: it gets what is new from now on. Order lock held. */

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/memory.h"
+#include "engine/order/order.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -6,6 +6,7 @@
 #include "base/local.h"
 #include "driver/nvtx.h"
 #include "engine/issue/batch.h"
+#include "engine/issue/issue.h"
 #include "op/instead.h"
 #include "op/launch.h"
 

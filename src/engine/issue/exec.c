@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "driver/nvtx.h"
 #include "engine/issue/graphs.h"
+#include "engine/issue/issue.h"
 #include "op/launch.h"
 
 #include <string.h>

@@ -19,6 +19,7 @@
  * A holder stays there: acui_memory_planned finds it once.
  */
 #include "engine/issue/memory.h"
+#include "engine/submit/submit.h"
 
 static struct acui_holder planning;
 

@@ -8,7 +8,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/issue/issue.h"
 
 enum { MOST = 8 }; /* lanes; more of them cost more to fork and join than they gain */
 

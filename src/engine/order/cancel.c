@@ -11,8 +11,10 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/completion/complete.h"
 #include "engine/completion/done.h"
 #include "engine/completion/flight.h"
+#include "engine/order/order.h"
 #include "memory/order.h"
 
 #include <stdio.h>

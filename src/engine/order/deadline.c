@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/completion/flight.h"
+#include "engine/completion/future.h"
+#include "engine/order/order.h"
 
 static struct {
     pthread_mutex_t lock;

@@ -12,8 +12,12 @@
 #include "base/error.h"
 #include "base/rare.h"
 #include "engine/completion/flight.h"
-#include "engine/submit/runtime.h"
+#include "engine/completion/future.h"
+#include "engine/issue/issue.h"
+#include "engine/order/order.h"
 #include "engine/report/story.h"
+#include "engine/submit/runtime.h"
+#include "engine/submit/submit.h"
 #include "op/after.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a failure means for the parts of a submission (op/part.h): for which of them it is a failure
  * too, and which tasks it keeps from starting. All under the order lock. */
-#include "engine/engine.h"
+#include "engine/order/order.h"
 
 static void note(bool *failed, acui_fault **kept, acui_fault *fault)
 {

@@ -5,7 +5,11 @@
  * the thread that made it so (acui_run_tasks). No lock is held.
  */
 #include "base/error.h"
+#include "engine/completion/complete.h"
+#include "engine/host/host.h"
+#include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
+#include "engine/order/order.h"
 
 #include <stdio.h>
 

@@ -8,8 +8,12 @@
 
 #include "base/callback.h"
 #include "base/error.h"
-#include "engine/engine.h"
+#include "engine/completion/complete.h"
+#include "engine/issue/issue.h"
+#include "engine/order/order.h"
+#include "engine/report/report.h"
 #include "engine/submit/runtime.h"
+#include "engine/submit/submit.h"
 #include "op/arg.h"
 
 struct acu_use {

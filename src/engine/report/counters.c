@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Totals of the process (acu_counters_read): how many submissions and operations there were. */
 #include "base/cache.h"
-#include "engine/engine.h"
+#include "engine/report/report.h"
 
 void acui_count_submitted(void)
 {

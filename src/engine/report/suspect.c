@@ -8,6 +8,8 @@
  */
 #include "base/error.h"
 #include "engine/completion/flight.h"
+#include "engine/issue/issue.h"
+#include "engine/report/report.h"
 
 #include <stdio.h>
 #include <string.h>

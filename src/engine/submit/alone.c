@@ -2,6 +2,7 @@
 /* Plans that are kept instead of run, for acu_graph_load (graph/graph.c). Nothing of such a plan is
  * ever entered, so nobody else may wait for any of it. */
 #include "engine/submit/alone.h"
+#include "engine/submit/submit.h"
 
 #include "base/error.h"
 #include "op/sharing.h"

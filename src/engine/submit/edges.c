@@ -7,7 +7,7 @@
  * Called for each task by acui_make_tasks (tasks.c), on the thread that plans, with no lock held.
  */
 #include "base/rare.h"
-#include "engine/engine.h"
+#include "engine/submit/submit.h"
 #include "op/after.h"
 
 #include <string.h>

@@ -4,9 +4,9 @@
  * Called by acui_enter_nodes (order.c), and by alone.c for graphs, on the thread that plans. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/engine.h"
-#include "engine/report/story.h"
 #include "engine/issue/batch.h"
+#include "engine/report/story.h"
+#include "engine/submit/submit.h"
 
 /* The policy that chooses the submission's stream on the device; NULL: the program has chosen
  * it. */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Tasks that other threads of acuda's run. */
+#ifndef ACUI_ENGINE_HOST_H
+#define ACUI_ENGINE_HOST_H
+
+#include "engine/engine.h"
+
+/* ---- worker.c ---- */
+acui_task *acui_host_run(acui_task *task); /* hand it over to the worker */
+/* Host work of acuda's own that may take long. The thread that submits it and waits for it does it
+ * once its turn has come, instead of the worker. The op has this as its user data, and
+ * acui_own_work_run as its function. */
+typedef struct acui_own_work {
+    acu_status (*run)(void *data);
+    void *data;
+    _Atomic(acui_task *) task; /* set when its turn has come; release store, acquire load */
+} acui_own_work;
+/* the op's function */
+acu_status acui_own_work_run(void *own, const acu_val *values, size_t count);
+void acui_own_work_look(acui_own_work *own); /* do the work, if its turn has come */
+/* acu_sync for such an op. In completion/wait.c. Blocks. */
+acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function);
+void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
+bool acui_worker_busy(void); /* the thread exists */
+/* Whether the task was given up before it began or while it runs. *fault: why (retained; NULL for
+ * lack of memory). */
+bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
+
+/* ---- staging.c ---- */
+acui_task *acui_stage_run(acui_task *task); /* hand it over to the helpers */
+void acui_stage_stop(void);                 /* joins them */
+bool acui_stage_busy(void);                 /* some exist */
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A task's way onto its device. */
+#ifndef ACUI_ENGINE_ISSUE_H
+#define ACUI_ENGINE_ISSUE_H
+
+#include "engine/engine.h"
+
+/* ---- backlog.c; order lock held ---- */
+/* The task, which goes to a stream, is being entered. Uses do not count: their work is put on the
+ * stream by the program itself. */
+static inline void acui_backlog_add(acui_task *task)
+{
+    acui_backlog *backlog = &task->stream->engine.backlog;
+    if (task->first->kind == ACUI_NODE_USE)
+        return;
+    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->side];
+    task->order.backlog = (uint8_t)(backlog->side + 1);
+    atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+/* The task is on its stream, or over. */
+static inline void acui_backlog_drop(acui_task *task)
+{
+    if (!task->order.backlog)
+        return;
+    _Atomic(uint32_t) *tasks = &task->stream->engine.backlog.tasks[task->order.backlog - 1];
+    task->order.backlog = 0;
+    atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) - 1,
+                          memory_order_release);
+}
+/* Wait until everything that was submitted to the stream so far is on it, or over: TIMEOUT, or the
+ * device's error. No lock is held. Blocks. */
+acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout);
+
+/* ---- admit.c ---- */
+/* Whether the ready task may be issued now. If not, it was left waiting, and *others are tasks to
+ * run instead, perhaps itself. */
+bool acui_admit(acui_task *task, acui_task **others);
+void acui_charge(acui_task *task); /* it is on its stream: count what it put there */
+acui_task *acui_leave_gates(acui_task *task); /* it is over; returns the tasks that this lets in */
+acui_task *acui_step_out(acui_task *task); /* it has to be admitted again; the same */
+/* WOULD_BLOCK if the device (NULL: the default one) has reached its bound, counting `more`
+ * submissions that are handed over. */
+acu_status acui_check_room(acu_device *device, uint64_t more);
+
+/* Count a task of the device as entered, or as going (issue/memory.h). Order lock held. */
+static inline void acui_count_started(acu_device *device, uint64_t what)
+{
+    uint64_t now = atomic_load_explicit(&device->engine.started, memory_order_relaxed);
+    atomic_store_explicit(&device->engine.started, now + what, memory_order_relaxed);
+}
+
+/* ---- lanes.c ---- */
+/* Issue the run over several streams; *streams: how many, for the story. False: there were none,
+ * and nothing was done. On failure *failed is the node, and the thread's record is set. The device
+ * is entered, the stream's issue lock held. */
+bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams,
+                      acui_node **failed);
+
+/* ---- issue.c, enqueue.c ---- */
+/* Put the task on its stream, retire it, or defer it; returns the tasks that this frees. */
+acui_task *acui_issue(acui_task *task);
+/* Issue now: several tasks of one form for one stream that wait for nothing on the device; or one
+ * task alone. */
+acui_task *acui_issue_all(acui_task *const *tasks, size_t count);
+acu_status acui_enqueue(acui_node *node, acu_stream *stream);
+/* What the configuration says beyond grid, block and shared memory, as the driver wants it. Returns
+ * the number of entries. */
+#define ACUI_LAUNCH_ATTRIBUTES 3
+unsigned acui_launch_attributes(const acu_config *config,
+                                acu_CUlaunchAttribute list[ACUI_LAUNCH_ATTRIBUTES]);
+/* Fill in addresses that were not known at planning. Fails if the memory was never allocated. */
+acu_status acui_resolve_addresses(acui_node *node);
+/* For a task whose work the program puts on the stream itself. acui_issue_waits makes the stream
+ * wait for what comes before (fails as acui_stream_after does, or with CAPTURE); acui_issue_end
+ * puts the mark behind the work, and returns the tasks that this frees. */
+acu_status acui_issue_waits(acui_task *task);
+acui_task *acui_issue_end(acui_task *task);
+bool acui_issuing(void); /* this thread is in a foreign call, and holds a stream's issue lock */
+void acui_issue_later(acui_task *ready); /* this thread runs them once that call has returned */
+const acui_task *acui_task_issuing(void); /* that this thread is putting on a stream */
+
+#endif
