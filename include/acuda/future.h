@@ -200,8 +200,9 @@ ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
  * Give the submission up. The future completes at once with CANCELLED, unless it is complete
  * already; callbacks, queues and waiting threads are notified as usual. Work that has not been
  * issued yet never will be, and host work that has not begun never begins; a submission that was
- * only scheduled, or handed over and not planned, is not planned either. Work on the device runs to
- * its end, unseen; until then it keeps the memory, kernels and user data it uses.
+ * only scheduled is not even planned. (One that was handed over is, in its turn, so that readers of
+ * what it was to write learn of it; its `then` and `map` run.) Work on the device runs to its end,
+ * unseen; until then it keeps the memory, kernels and user data it uses.
  *
  * Whatever reads a result that was not computed fails with DEPENDENCY, until that result is
  * overwritten. If others use an op of this submission too (another submission, or the program,
@@ -231,8 +232,8 @@ ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);
 
 /* Totals of the process since it started. A submission is counted once it is planned, so not if it
- * is refused, or given up before (scheduled and not started, or handed over). It is done when the
- * device and acuda have finished with it. It counts as failed if its future fails, even if it was
+ * is refused, or was scheduled and given up before it started. It is done when the device and acuda
+ * have finished with it. It counts as failed if its future fails, even if it was
  * given up and its work was finished. Operations are kernels, copies, fills, foreign and host
  * calls; allocations are not counted. */
 typedef struct acu_counters {

@@ -433,9 +433,9 @@ ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_
  * given up (its future is then complete earlier, and nobody waits for `last`). Yields x's values;
  * those of `last` are dropped. If `last` fails, so does the whole, with the first failure. Readers
  * of x's values do not wait for `last` unless its data requires it. An op never began if it was
- * refused, given up before it was planned (scheduled and not started, or handed over), or part of
- * an alternative (acu_or_else) that does not run. In those cases `last` does not run either, but
- * the user data of both is released, as always.
+ * refused, scheduled and given up before it started, or part of an alternative (acu_or_else) that
+ * does not run. In those cases `last` does not run either, but the user data of both is released,
+ * as always.
  */
 #define acu_finally(x, last) acu_op_finally(ACU_OPERAND(x), ACU_OPERAND(last), ACU_SITE)
 ACU_API acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site);

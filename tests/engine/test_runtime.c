@@ -257,6 +257,32 @@ static void cancelled_ones_say_where_they_are_from(void **state)
     finish(device);
 }
 
+/* Whoever submits behind it can not know whether the thread had come to it. */
+static void readers_of_cancelled_ones_learn_of_it(void **state)
+{
+    (void)state;
+    acu_device *device = open_runtime();
+    acu_tensor *x, *y = NULL;
+    int32_t read[N];
+    assert_works(acu_sync(device, constant(1), &x));
+    hold_thread(device);
+    acu_future *future = test_submit(device, acu_fill(x, acu_i32(2)));
+    assert_works(acu_future_cancel(future));
+    acu_future *reader = test_submit(device, acu_dup(x));
+    test_host_gate_open();
+    assert_fails(acu_future_wait(reader, ACU_FOREVER), ACU_ERR_DEPENDENCY, "cancelled");
+    assert_fails(acu_read_sync(x, read, sizeof read), ACU_ERR_DEPENDENCY, "cancelled");
+    assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED, "cancelled");
+    assert_works(acu_sync(device, acu_fill(x, acu_i32(3)), NULL));
+    assert_works(acu_sync(device, acu_dup(x), &y));
+    holds(y, 3);
+    acu_future_release(reader);
+    acu_future_release(future);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    finish(device);
+}
+
 static void late_ones_say_where_they_are_from(void **state)
 {
     (void)state;
@@ -695,6 +721,7 @@ int main(void)
         cmocka_unit_test(submits_and_waits),      cmocka_unit_test(submitting_calls_no_driver),
         cmocka_unit_test(full_ring),              cmocka_unit_test(planning_errors_arrive),
         cmocka_unit_test(cancelled_ones_say_where_they_are_from),
+        cmocka_unit_test(readers_of_cancelled_ones_learn_of_it),
         cmocka_unit_test(late_ones_say_where_they_are_from),
         cmocka_unit_test(refused_ones_say_where_they_are_from),
         cmocka_unit_test(dropped_at_once),

@@ -266,10 +266,12 @@ void acui_submission_started(acui_submission *s, acu_future *future)
      * stores `told` and then loads the state; this thread stores the state and then loads `told`.
      * One of the two sees the other. */
     if (!atomic_compare_exchange_strong_explicit(&future->state, &starting, ACUI_FUTURE_RUNNING,
-                                                 memory_order_seq_cst, memory_order_acquire))
-        acui_give_up(s, future->fault);
-    else if (future->how.early && atomic_load(&future->told))
+                                                 memory_order_seq_cst, memory_order_acquire)) {
+        if (!acui_gave_up(s)) /* else it was known before it was planned */
+            acui_give_up(s, future->fault);
+    } else if (future->how.early && atomic_load(&future->told)) {
         acui_flight_want_future(future); /* whoever added a notice saw only STARTING */
+    }
     if (atomic_load(&future->called)) /* and so did whoever waits; the same order */
         acui_done_announce();
 }

@@ -336,23 +336,13 @@ static acu_status submit_now(const acui_handed *h)
                             h->future);
 }
 
-/* Cancelled before its turn: nothing of it is planned. */
-static bool given_up(const acui_handed *h)
-{
-    return h->future && acui_future_state_of(h->future) == ACUI_FUTURE_DONE;
-}
-
 static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
     if (h->more) { /* it may have to wait: what is deferred goes first */
         acui_deferred_flush();
         wait_turn(h->more);
     }
-    acu_status status = ACU_OK;
-    if (given_up(h))
-        acui_op_put(h->op);
-    else
-        status = submit_now(h);
+    acu_status status = submit_now(h);
     if (h->future && status != ACU_OK) {
         acui_future_sign(h->future, acui_error());
         acui_fault *fault = acui_fault_new(acui_error());

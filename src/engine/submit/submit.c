@@ -188,6 +188,15 @@ static void close_planned(acui_submission *s, const acu_device *place)
         acu_device_release(device);
 }
 
+/* It was cancelled, or was too late, before its turn came: none of it is issued. It takes its place
+ * in the order all the same, since whoever reads what it was to write must learn of that. */
+static void give_up_early(acui_submission *s)
+{
+    acu_future *future = s->future;
+    if (future && future->how.early && acui_future_state_of(future) == ACUI_FUTURE_DONE)
+        acui_give_up(s, future->fault);
+}
+
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_stream *stream, acu_future *future)
 {
@@ -204,6 +213,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         acui_op_put(op);
         return status == ACU_OK ? ACU_ERR_NO_MEMORY : status;
     }
+    give_up_early(s);
     alignas(max_align_t) char drafts[DRAFTS] = {0};
     acui_arena_begin(&s->plan.drafts, drafts, sizeof drafts);
     acu_val few[ACUI_FEW_RESULTS];
