@@ -140,10 +140,10 @@ static acu_status await_published(acui_plan *plan, acu_op *op)
                                                                * wait */
         pthread_cond_wait(&share_changed, &share_lock);
     while (op->state != ACUI_OP_FRESH && op->rest->planner && op->rest->planner != plan) {
-        if (waits_for(op, plan->thread))
-            return acui_fail(ACU_ERR_INVALID,
-                             "the op is used within itself, by a callback of its own");
-        if (flushed) {
+        if (flushed) { /* until then another thread may wait for what this one has planned */
+            if (waits_for(op, plan->thread))
+                return acui_fail(ACU_ERR_INVALID,
+                                 "the op is used within itself, by a callback of its own");
             wait_for(plan, op);
             continue;
         }

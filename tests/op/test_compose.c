@@ -516,6 +516,52 @@ static void threads_share_in_opposite_order(void **state)
     close_bench(&b);
 }
 
+typedef struct follower {
+    const bench *b;
+    acu_op *op;
+    acu_status status;
+} follower;
+
+static void *submit_second(void *user)
+{
+    follower *s = user;
+    test_host_gate_await(); /* the first thread is in the middle of planning */
+    s->status = acu_sync(s->b->device, s->op, NULL);
+    return NULL;
+}
+
+static void *open_gate(void *user)
+{
+    (void)user;
+    test_host_gate_await();
+    test_threads_rest(); /* the second thread has come to x, and waits for the first */
+    test_host_gate_open();
+    return NULL;
+}
+
+/* One thread has planned x, and goes on to y, which takes x; another one is planning y, and waits
+ * for x. Neither is used within itself. */
+static void threads_share_an_op_and_what_is_in_it(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_op *x = plus(&b, constant(1), 1), *y = plus(&b, acu_dup(acu_op_retain(x)), 1);
+    acu_op *gate = acu_then(acu_scalar(acu_u8(1)), test_plan_behind_host_gate, NULL);
+    follower s = {.b = &b, .op = acu_dup(acu_op_retain(y))};
+    pthread_t threads[2];
+    test_host_gate_close();
+    assert_int_equal(pthread_create(&threads[0], NULL, submit_second, &s), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, open_gate, NULL), 0);
+    acu_tensor *sum;
+    assert_works(acu_sync(b.device, acu_last(acu_zip(acu_dup(x), gate, acu_dup(y))), &sum));
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(s.status, ACU_OK);
+    holds(sum, 3);
+    acu_tensor_release(sum);
+    close_bench(&b);
+}
+
 /* ---- order of `then`, and submissions inside ---- */
 
 static _Atomic(int) opened;
@@ -1078,6 +1124,7 @@ int main(void)
         cmocka_unit_test(used_twice_runs_once),
         cmocka_unit_test(used_by_threads_runs_once),
         cmocka_unit_test(threads_share_in_opposite_order),
+        cmocka_unit_test(threads_share_an_op_and_what_is_in_it),
         cmocka_unit_test(threads_that_would_wait_for_each_other),
         cmocka_unit_test(then_orders_without_shared_data),
         cmocka_unit_test(submissions_inside_then_keep_their_place),
