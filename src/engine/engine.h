@@ -74,6 +74,7 @@ typedef struct acui_before {
     bool of_outcome;   /* of such an op: if the point fails, the task fails with the same fault */
     bool vague;        /* there was no memory for a piece of it: any of its bytes may matter */
     bool over;         /* the task waits until the point is over, not just issued */
+    uint16_t imported; /* of such an op: its number among those that the plan imported; 0: none */
     acui_task *task;
     struct acui_before *next; /* of point->followers; order lock */
 } acui_before;

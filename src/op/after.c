@@ -28,16 +28,24 @@ acui_front acui_front_start(acui_plan *plan)
     return front;
 }
 
-acu_status acui_front_note(acui_plan *plan, const acui_sharing *sharing)
+static acu_status note(acui_plan *plan, const acui_sharing *sharing)
 {
-    if (!plan->open_fronts || !sharing)
-        return ACU_OK;
     struct acui_front_op *op = ACUI_ARENA_NEW(&plan->arena, struct acui_front_op);
     if (!op)
         return no_memory();
     op->sharing = sharing;
     op->next = plan->front_ops;
     plan->front_ops = op;
+    return ACU_OK;
+}
+
+acu_status acui_front_note(acui_plan *plan, const acui_sharing *sharing)
+{
+    if (!plan->open_fronts || !sharing)
+        return ACU_OK;
+    ACUI_TRY(note(plan, sharing));
+    for (const acui_inner *inner = sharing->inner; inner; inner = inner->next)
+        ACUI_TRY(note(plan, inner->sharing));
     return ACU_OK;
 }
 

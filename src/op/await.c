@@ -50,13 +50,14 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
     acu_device *device = plan->last ? plan->last->device : place ? place : acu_device_default();
     size_t count = count_open(plan, values, &device);
     bool needed = order;
-    for (const acui_imported *b = plan->imported; b != since; b = b->next)
-        needed |= b->untouched && !b->waiter_known;
+    for (const acui_imported *b = plan->imported; b != since && !needed; b = b->next)
+        needed = !b->waiter_known && !acui_sharing_is_read(plan, b, plan->now.part);
     if ((!count && !needed) || !device) /* without an open device there is nothing to wait for */
         return ACU_OK;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
+    node->u.await.imported = plan->imported;
     ACUI_TRY(touch_open(plan, node, values));
     for (acui_imported *b = plan->imported; b != since; b = b->next)
         if (!b->waiter_known) {

@@ -130,25 +130,15 @@ acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site)
 
 /* ---- map ---- */
 
-static bool has_tensor(const acui_values *values, size_t base)
-{
-    bool has = false;
-    for (size_t i = base; i < values->count && !has; i++)
-        has = values->list[i].tensor;
-    return has;
-}
-
 static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    const acui_imported *since = plan->imported;
     ACUI_TRY(plan_input(plan, op, place, values));
     plan->passes_on = true;
     if (plan->pause)
         plan->pause();
     acu_status was = acui_callback_enter_asked();
     acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
-    acui_sharing_dropped(plan, since, values->count - base, has_tensor(values, base));
     return acui_callback_leave_asked(was, status, "acu_map");
 }
 

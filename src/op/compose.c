@@ -113,11 +113,9 @@ acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *
 static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     size_t base = values->count;
-    const acui_imported *since = plan->imported;
     acu_val value;
     ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
     ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
-    acui_sharing_dropped(plan, since, values->count - base, value.tensor);
     acui_plan_discard(plan, values, base);
     return acui_values_push(values, value);
 }

@@ -30,8 +30,10 @@
  *                 them, so that giving up the submission does not take them from others
  *                 (op/sharing.h)
  *   alone         ... it turned out that nobody else can want them
- *   imported      values that a plan got of a shared op which another plan planned
- *   untouched     ... and that no node of this plan touches
+ *   imported      values that a plan got of a shared op which another plan planned, or which it has
+ *                 planned itself before
+ *   read          ... all of which a node of this plan touches: so it fails with the op
+ *   inner         shared ops that another one consists of, though they were planned before it
  *   AWAIT         a node without work, that is over, or fails, with what the plan yields but does
  *                 not touch (op/await.h)
  *   waiter_known  ... of an imported op: whether it has such a node, or needs none, is decided
@@ -294,6 +296,9 @@ struct acui_node {
             acu_val *values; /* with tensors that are lent for the call */
             size_t count;
         } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
+        struct { /* what the plan had imported by then: the memory stays until the plan goes */
+            const struct acui_imported *imported;
+        } await;
     } u;
 };
 

@@ -67,15 +67,6 @@ acu_device *acui_plan_place(acu_device *place)
 
 /* ---- ops with several users ----------------------------------------------------------------- */
 
-/* Whether nothing that the plan does with the op's values can touch them. */
-static bool stays_untouched(const acu_op *op, const acui_values *values)
-{
-    bool tensors = false;
-    for (size_t i = 0; i < op->rest->values.count && !tensors; i++)
-        tensors = op->rest->values.list[i].tensor;
-    return values->unwanted || !tensors;
-}
-
 /* Appends copies of what a published op yields. What the op owned, its users share from now on. */
 static acu_status deliver(const acu_op *op, acui_values *values)
 {
@@ -195,6 +186,7 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
 static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     ACUI_TRY(acui_sharing_begin(plan, op));
+    const acui_imported *since = plan->imported;
     acui_part *part = NULL;
     acu_status status = ACU_OK;
     if (plan->now.part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
@@ -206,8 +198,8 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
         acui_part_end(plan, part);
     if (part && status != ACU_OK)
         acui_part_refuse(part);
-    acui_sharing_end(plan, op);
-    return status;
+    acu_status ended = acui_sharing_end(plan, op, since);
+    return status == ACU_OK ? ended : status;
 }
 
 /* Share lock held. */
@@ -238,7 +230,7 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
     }
     if (status == ACU_OK && !op->rest->fault) { /* after a failure nothing of it stays in this
                                                  * plan */
-        status = acui_sharing_import(plan, op, !values || stays_untouched(op, values), !values);
+        status = acui_sharing_import(plan, op, !values);
         if (status == ACU_OK)
             status = acui_front_note(plan, op->rest->sharing);
     }

@@ -256,7 +256,10 @@ static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
     if (!part)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};
+    const acui_imported *since = plan->imported;
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
+    if (status == ACU_OK) /* what others planned is to run as well: see acui_task_wanted */
+        status = acui_plan_await(plan, op, place, since, NULL, false);
     acui_part_end(plan, part);
     acui_values_clear(&unused);
     return status;

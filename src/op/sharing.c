@@ -6,9 +6,19 @@
 #include "base/error.h"
 #include "op/part.h"
 
+#include <string.h>
+
 bool acui_sharing_in(const acui_sharing *sharing, const acui_plan *plan)
 {
     return atomic_load_explicit(&sharing->plan, memory_order_relaxed) == plan;
+}
+
+static uint32_t context_bytes(const acui_context *context)
+{
+    uint32_t bytes = 0;
+    for (; context; context = context->outer)
+        bytes += (uint32_t)strlen(context->text) + 2; /* ": " */
+    return bytes;
 }
 
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
@@ -20,6 +30,7 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
                                                                      * the op */
     atomic_store_explicit(&sharing->plan, plan, memory_order_relaxed);
     sharing->begin = plan->count;
+    sharing->around = context_bytes(plan->now.context);
     sharing->parent = plan->now.sharing;
     sharing->part = sharing->within = plan->now.part;
     sharing->next = plan->sharings;
@@ -27,74 +38,154 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     return ACU_OK;
 }
 
-void acui_sharing_end(acui_plan *plan, const acu_op *op)
-{
-    plan->now.sharing = op->rest->sharing->parent;
-    op->rest->sharing->end = plan->count;
-}
-
 acu_op *acui_sharing_hold(acu_op *op)
 {
     if (op->state == ACUI_OP_PLANNING) { /* planned for several users, by this thread */
-        op->rest->sharing->op = op;
-        op->rest->sharing->own++;
+        acui_sharing *sharing = op->rest->sharing;
+        if (atomic_load_explicit(&sharing->own, memory_order_relaxed) == 0)
+            sharing->op = op;
+        /* Release, to is_held, which another thread may ask if some of it is entered already. */
+        atomic_fetch_add_explicit(&sharing->own, 1, memory_order_release);
     }
     return acui_object_retain(op);
 }
 
-/* The innermost part around a part of the plan, itself included, that tries something or stands in
- * for something; NULL: none. */
-static const acui_part *choice_around(const acui_part *part)
+/* ---- what a plan got of ops that were planned before ---- */
+
+/* Keep the extents of what the op yields. False: no memory. Share lock held. */
+static bool keep_values(acui_plan *plan, acui_imported *imported, const acui_values *values)
 {
-    while (part && part->kind != ACUI_PART_TRY && part->kind != ACUI_PART_ELSE)
-        part = part->parent;
-    return part;
+    imported->values = ACUI_ARENA_ARRAY(&plan->arena, acui_imported_value, values->count);
+    if (!imported->values)
+        return false;
+    for (size_t i = 0; i < values->count; i++) {
+        const acu_tensor *tensor = values->list[i].tensor;
+        if (tensor)
+            imported->values[imported->count++] = (acui_imported_value){
+                .buffer = acui_object_retain(tensor->buffer),
+                .extent = acui_tensor_extent(tensor)};
+    }
+    return true;
 }
 
-/* Whether the users planned now need no note of the op, which is in the same plan: what they do
- * fails with it, or their turn comes behind it. They need one if other users catch its failure, and
- * these ones have an alternative too or get no data that would tell; in an alternative even before
- * there are other users, who may come. */
-static bool is_told(const acui_plan *plan, const acui_sharing *sharing, bool untouched)
+static uint16_t number_after(const acui_imported *before)
 {
-    const acui_part *common = acui_part_around(sharing->inside, plan->now.part);
-    const acui_part *choice = choice_around(plan->now.part);
-    bool stands_in = choice && choice->kind == ACUI_PART_ELSE;
-    if (!acui_part_is_caught(sharing->inside, common))
-        return !untouched || !stands_in;
-    bool inside = choice && common && choice->depth <= common->depth; /* no choice of their own */
-    return inside || !choice || stands_in ? !untouched : false;
+    if (!before)
+        return 1;
+    return before->number == 0 || before->number == UINT16_MAX ? 0 : (uint16_t)(before->number + 1);
 }
 
-acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part)
+/* `values`: what it yields; NULL: not known. */
+static acu_status import(acui_plan *plan, acui_sharing *sharing, const acui_values *values,
+                         bool part)
 {
-    acui_sharing *sharing = op->rest->sharing;
-    if (sharing && acui_sharing_in(sharing, plan))
-        sharing->within = acui_part_around(sharing->within, plan->now.part);
-    if (!sharing || (acui_sharing_in(sharing, plan) && is_told(plan, sharing, untouched)))
-        return ACU_OK;
+    bool mine = acui_sharing_in(sharing, plan);
+    bool told = mine && !plan->now.part && !sharing->inside;
+    if (told && !plan->now.sharing)
+        return ACU_OK; /* nobody needs to be told of it */
     acui_imported *imported = ACUI_ARENA_NEW(&plan->arena, acui_imported);
-    if (!imported)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
-    /* Relaxed: the op holds it while this happens. */
+    if (!imported || (values && values->count && !mine && !keep_values(plan, imported, values)))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan an op with several users");
+    /* Relaxed: the op, or the one that it is part of, holds it while this happens. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
     imported->sharing = sharing;
-    imported->count = (uint32_t)op->rest->values.count;
-    imported->untouched = untouched;
-    imported->waiter_known = part;
+    imported->mine = mine;
+    imported->told = told;
+    imported->waiter_known = part || told;
+    imported->last = plan->last;
+    imported->context = plan->now.context;
+    imported->around = sharing->around;
+    imported->number = number_after(plan->imported);
     imported->next = plan->imported;
     plan->imported = imported;
-    plan->passes_on = true;
+    plan->passes_on |= !told;
     return ACU_OK;
 }
 
-void acui_sharing_dropped(acui_plan *plan, const acui_imported *since, size_t count, bool tensor)
+acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool part)
 {
-    acui_imported *b = plan->imported;
-    if (b != since && tensor && b->next == since && b->count == count)
-        return;
-    for (; b != since; b = b->next)
-        b->untouched = true;
+    acui_sharing *sharing = op->rest->sharing;
+    if (!sharing)
+        return ACU_OK;
+    if (acui_sharing_in(sharing, plan))
+        sharing->within = acui_part_around(sharing->within, plan->now.part);
+    ACUI_TRY(import(plan, sharing, &op->rest->values, part));
+    for (const acui_inner *inner = sharing->inner; inner; inner = inner->next)
+        ACUI_TRY(import(plan, inner->sharing, NULL, part));
+    return ACU_OK;
+}
+
+/* Whether a node behind `last`, in this part, touches all of the value. */
+static bool is_touched(const acui_plan *plan, const acui_node *last, const acui_part *part,
+                       const acui_imported_value *value)
+{
+    const acui_node *node = last ? last->next : plan->first;
+    for (; node; node = node->next)
+        for (uint32_t i = 0; i < node->touch_count && node->frame->part == part; i++)
+            if (node->touches[i].use->buffer == value->buffer &&
+                acui_extent_covers(&node->touches[i].extent, &value->extent))
+                return true;
+    return false;
+}
+
+bool acui_sharing_is_read(const acui_plan *plan, const acui_imported *imported,
+                          const acui_part *part)
+{
+    for (uint32_t i = 0; i < imported->count; i++)
+        if (!is_touched(plan, imported->last, part, &imported->values[i]))
+            return false;
+    return imported->count > 0;
+}
+
+/* Whether all of the op is over, and none of it failed: then nobody needs to wait for it. */
+static bool is_done(const acui_sharing *sharing)
+{
+    bool done = acui_sharing_in(sharing, NULL); /* its plan is gone: so all is over */
+    acui_order_lock();
+    for (const acui_shared_point *p = sharing->points; p && done; p = p->next)
+        done = !p->point->failed;
+    acui_order_unlock();
+    return done;
+}
+
+static acu_status add_inner(acui_sharing *sharing, acui_sharing *other)
+{
+    const acui_inner *known = sharing->inner;
+    while (known && known->sharing != other)
+        known = known->next;
+    if (known || is_done(other))
+        return ACU_OK;
+    acui_inner *inner = ACUI_NEW(acui_inner);
+    if (!inner)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan an op with several users");
+    atomic_fetch_add_explicit(&other->refs, 1, memory_order_relaxed); /* the note holds it */
+    inner->sharing = other;
+    inner->next = sharing->inner;
+    sharing->inner = inner;
+    return ACU_OK;
+}
+
+/* Whether users of the op, which is planned now, need to know of the import themselves: no node of
+ * the op waits for it, or some of the op catches its failure where this use does not. */
+static bool is_open(const acui_plan *plan, const acui_sharing *sharing, const acui_imported *b)
+{
+    const acui_part *part = sharing->inside ? sharing->inside : sharing->part;
+    const acui_part *inside = b->sharing->inside;
+    bool within = b->mine && b->sharing->begin >= sharing->begin;
+    if (within && !(inside && acui_part_is_caught(inside, part)))
+        return false;
+    return (b->told || !b->waiter_known) && !acui_sharing_is_read(plan, b, part);
+}
+
+acu_status acui_sharing_end(acui_plan *plan, const acu_op *op, const acui_imported *since)
+{
+    acui_sharing *sharing = op->rest->sharing;
+    plan->now.sharing = sharing->parent;
+    sharing->end = plan->count;
+    for (const acui_imported *b = plan->imported; b != since; b = b->next)
+        if (is_open(plan, sharing, b))
+            ACUI_TRY(add_inner(sharing, b->sharing));
+    return ACU_OK;
 }
 
 void acui_sharing_release(acui_sharing *sharing)
@@ -103,6 +194,12 @@ void acui_sharing_release(acui_sharing *sharing)
      * free. */
     if (!sharing || atomic_fetch_sub_explicit(&sharing->refs, 1, memory_order_acq_rel) != 1)
         return;
+    while (sharing->inner) {
+        acui_inner *inner = sharing->inner;
+        sharing->inner = inner->next;
+        acui_sharing_release(inner->sharing);
+        acui_free(inner);
+    }
     while (sharing->points) {
         acui_shared_point *shared = sharing->points;
         sharing->points = shared->next;
@@ -118,7 +215,8 @@ void acui_sharing_look(acui_plan *plan)
      * can get it. */
     for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
         acui_sharing *sharing = op->rest->sharing;
-        bool alone = acui_object_refs(op) == 1 + sharing->own;
+        uint32_t own = atomic_load_explicit(&sharing->own, memory_order_relaxed);
+        bool alone = acui_object_refs(op) == 1 + own;
         atomic_store_explicit(&sharing->alone, alone, memory_order_relaxed);
         if (alone && sharing->inside && !sharing->begun)
             sharing->inside->within = sharing->within;
@@ -145,7 +243,8 @@ acui_sharing *acui_sharing_of(const acui_node *node)
  * whoever lets go of the op already counts as having its values. */
 static bool is_held(const acui_sharing *sharing)
 {
-    bool own = sharing->own && acui_object_refs(sharing->op) == sharing->own;
+    uint32_t nodes = atomic_load_explicit(&sharing->own, memory_order_acquire);
+    bool own = nodes && acui_object_refs(sharing->op) == nodes;
     return atomic_load_explicit(&sharing->refs, memory_order_acquire) > (own ? 2 : 1);
 }
 
@@ -159,8 +258,11 @@ bool acui_sharing_held(const acui_sharing *sharing)
 
 void acui_sharing_return(acui_plan *plan)
 {
-    for (const acui_imported *b = plan->imported; b; b = b->next)
+    for (const acui_imported *b = plan->imported; b; b = b->next) {
+        for (uint32_t i = 0; i < b->count; i++)
+            acu_buffer_release(b->values[i].buffer);
         acui_sharing_release(b->sharing);
+    }
     plan->imported = NULL;
 }
 

@@ -20,14 +20,17 @@ typedef struct acui_sharing {
                                       * cleared; NULL then. Relaxed: only whether it is one's own
                                       * plan is asked */
     uint32_t begin, end;         /* nodes of that plan */
-    const acu_op *op;            /* held by `own` of these nodes */
-    uint32_t own;                /* (0: the op may be gone; do not look at it) */
+    const acu_op *op;            /* held by `own` of these nodes; set before */
+    _Atomic(uint32_t) own;       /* (0: the op may be gone; do not look at it) */
     struct acui_shared_point *points; /* of the tasks that the nodes became; order lock */
     struct acui_sharing *parent; /* of the op that this one is part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
+    uint32_t around;             /* bytes that the contexts around the op take in a record */
     const acui_part *part;       /* the part of that plan that the op is in; NULL: none */
     acui_part *inside;           /* its own; NULL: it needs none, as it is in no part */
     const acui_part *within;     /* the part that all users in that plan are in; NULL: none */
+    struct acui_inner *inner;    /* ops planned elsewhere that it consists of too; fixed once it is
+                                  * planned */
     bool begun;                  /* some nodes became tasks before all of it was planned */
     _Atomic(bool) alone; /* nobody else had the op or can get it. Set by the planning thread.
                           * Relaxed: others ask only whether it is held, and for an op that is about
@@ -40,29 +43,50 @@ typedef struct acui_shared_point {
     bool caught;       /* its failure is not the op's: it has an alternative */
 } acui_shared_point;
 
-/* Notes that a plan got values of an op that another plan planned, or of one of its own
- * whose failure others catch (with an alternative); in the former's arena. */
+/* An op that was planned before the op which has this list, or by another plan, and whose values no
+ * node of that one reads: whoever comes behind the one, or fails with it, does so with the other
+ * too. */
+typedef struct acui_inner {
+    struct acui_inner *next;
+    acui_sharing *sharing; /* retained; also held to be wanted as long as the list is there */
+} acui_inner;
+
+/* A value of an imported op. */
+typedef struct acui_imported_value {
+    acu_buffer *buffer; /* retained */
+    acui_extent extent;
+} acui_imported_value;
+
+/* Notes that a plan got values of an op that was planned before; in its arena. */
 typedef struct acui_imported {
     struct acui_imported *next; /* the one before */
-    acui_sharing *sharing;      /* retained until the plan is entered */
-    uint32_t count;             /* how many values the op yields */
-    bool untouched;             /* no node of the plan will touch them */
+    acui_sharing *sharing;      /* retained until the plan is entered, as are: */
+    acui_imported_value *values; /* its tensors */
+    uint32_t count;
+    const acui_context *context; /* around its use */
+    uint32_t around;            /* as the sharing has it */
+    uint16_t number;            /* from 1 on; 0 beyond 65,535 */
+    bool mine;                  /* it is planned here, and so of what is planned here nothing needs
+                                 * to read its values in order to fail with it */
+    bool told;                  /* ... and its failure fails the submission anyway */
     bool waiter_known;          /* it is known who waits for the op as a whole, maybe nobody: */
     const acui_node *node;      /* an AWAIT, or NULL */
+    const acui_node *last;      /* the plan's last node at that time; NULL: none */
 } acui_imported;
 
 /* Nodes that the plan gets from now on are the op's, until acui_sharing_end. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
-void acui_sharing_end(acui_plan *plan, const acu_op *op);
+/* `since`: what plan->imported was then. NO_MEMORY. */
+acu_status acui_sharing_end(acui_plan *plan, const acu_op *op, const acui_imported *since);
 /* Retain the op for a node of its own; the op may also have one user only. */
 acu_op *acui_sharing_hold(acu_op *op);
-/* The plan got values of the op, which another one may have planned. `untouched`: as above; `part`:
- * the op is not awaited as a whole. NO_MEMORY. */
-acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool untouched, bool part);
-/* Some of the `count` values that the plan got after `since` are dropped; `tensor`: a tensor is
- * left. Unless that is certain to be a value of the one op imported since, those ops count as
- * untouched. */
-void acui_sharing_dropped(acui_plan *plan, const acui_imported *since, size_t count, bool tensor);
+/* The plan got values of the op, which another one may have planned. `part`: the op is not awaited
+ * as a whole. NO_MEMORY. Share lock held. */
+acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool part);
+/* Whether a node of the plan, in this part, reads all values of the imported op: then it fails with
+ * the op, because of the data. */
+bool acui_sharing_is_read(const acui_plan *plan, const acui_imported *imported,
+                          const acui_part *part);
 void acui_sharing_release(acui_sharing *sharing); /* when the op goes; NULL is allowed */
 
 /* Find out which of the ops planned here nobody else uses, before the new nodes become tasks. */

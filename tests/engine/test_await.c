@@ -356,6 +356,143 @@ static void an_op_that_failed_fails_users_that_drop_its_values(void **state)
     }
 }
 
+static acu_op *ignore(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return acu_fill((acu_tensor *)user, acu_f32(1));
+}
+
+static acu_op *ignore_too(acu_planning *planning)
+{
+    return acu_fill((acu_tensor *)planning->user, acu_f32(1));
+}
+
+static acu_status replace_tensor(void *user, acu_val *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        acu_val_set_tensor(&values[i], acu_tensor_retain(user));
+    return ACU_OK;
+}
+
+/* What the program's functions see they need not use: the user waits, and fails, all the same. */
+static void an_op_that_failed_fails_users_that_ignore_its_values(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        bench b = open_bench(INLINE);
+        close_gate(&b, false);
+        acu_op *op = acu_op_retain(acu_host(break_off, NULL, acu_inout(b.host[0])));
+        acu_future *first = test_submit(b.devices[0], op);
+        acu_custom custom = {.name = "mine", .fn = ignore_too, .user = {.data = b.there}};
+        acu_op *use = how == 0   ? acu_then(op, ignore, b.there)
+                      : how == 1 ? acu_op_custom(custom, &op, 1, ACU_SITE)
+                                 : acu_map(op, replace_tensor, b.there);
+        acu_future *second = test_submit(b.devices[0], use);
+        is_open(second);
+        open_gate(&b);
+        ends(second, ACU_ERR_CALLBACK);
+        ends(first, ACU_ERR_CALLBACK);
+        close_bench(&b);
+    }
+}
+
+/* An op that consists of one which another submission planned. */
+static void an_op_within_an_op(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        bench b = open_bench(INLINE);
+        acu_device *device = b.devices[0];
+        close_gate(&b, false);
+        acu_op *inner = acu_op_retain(acu_host(how < 2 ? break_off : set_five, NULL,
+                                               acu_inout(b.host[0])));
+        acu_future *first = test_submit(device, inner);
+        acu_op *outer = acu_op_retain(acu_op_retain(how % 2 ? acu_zip(acu_zip(inner))
+                                                            : acu_zip(inner)));
+        acu_future *second = test_submit(device, outer);
+        acu_future *third = test_submit(device, outer);
+        acu_op *behind = acu_after(acu_fill(b.there, acu_f32(1)), outer);
+        acu_future *fourth = test_submit(device, behind);
+        is_open(second);
+        is_open(third);
+        is_open(fourth); /* it is ordered by name behind the inner op too */
+        open_gate(&b);
+        ends(fourth, ACU_OK);
+        ends(third, how < 2 ? ACU_ERR_CALLBACK : ACU_OK);
+        ends(second, how < 2 ? ACU_ERR_CALLBACK : ACU_OK);
+        ends(first, how < 2 ? ACU_ERR_CALLBACK : ACU_OK);
+        close_bench(&b);
+    }
+}
+
+/* Within one submission, which has planned the inner one before. */
+static void an_op_within_an_op_of_the_same_submission(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    close_gate(&b, false);
+    acu_op *inner = acu_op_retain(acu_host(set_five, NULL, acu_inout(b.host[0])));
+    acu_op *outer = acu_op_retain(acu_zip(inner));
+    acu_op *behind = acu_op_named(acu_fill(b.there, acu_f32(1)), "behind");
+    acu_submit_options options = {.size = sizeof options, .explain = true};
+    acu_future *future;
+    assert_works(acu_submit(b.devices[0], acu_zip(inner, outer, acu_after(behind, outer)),
+                            &options, &future));
+    acu_future *reader = test_submit(b.devices[0], acu_dup(b.there));
+    is_open(reader); /* the fill does not begin before the host work is over */
+    open_gate(&b);
+    ends(reader, ACU_OK);
+    ends(future, ACU_OK);
+    close_bench(&b);
+}
+
+/* The program holds the outer one: so the inner one is computed, though both submissions are given
+ * up. */
+static void an_op_within_an_op_is_wanted(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    acu_device *device = b.devices[0];
+    close_gate(&b, false);
+    acu_op *inner = acu_op_retain(acu_host(set_five, NULL, acu_out(b.host[0])));
+    acu_future *first = test_submit(device, inner);
+    acu_op *outer = acu_op_retain(acu_zip(inner));
+    acu_future *second = test_submit(device, outer);
+    assert_works(acu_future_cancel(first));
+    assert_works(acu_future_cancel(second));
+    open_gate(&b);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_works(acu_sync(device, acu_copy(b.there, acu_first(outer)), NULL));
+    float read[N];
+    assert_works(acu_read_sync(b.there, read, sizeof read));
+    assert_true(read[0] == 5);
+    acu_future_release(first);
+    acu_future_release(second);
+    close_bench(&b);
+}
+
+/* What the program says around an op that several submissions use is each one's own. */
+static void each_has_its_own_context(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    acu_op *op = acu_with_context(acu_host(break_off, NULL, acu_u32(0)), "inside");
+    acu_op_retain(op);
+    acu_op_retain(op);
+    acu_future *users[] = {
+        test_submit(b.devices[0], acu_with_context(acu_with_context(op, "a"), "outer a")),
+        test_submit(b.devices[0], acu_with_context(op, "b")), test_submit(b.devices[0], op)};
+    const char *const want[] = {"outer a: a: inside", "b: inside", "inside"};
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++) {
+        acu_error error;
+        assert_int_equal(acu_future_wait(users[i], ACU_FOREVER), ACU_ERR_CALLBACK);
+        assert_int_equal(acu_future_error(users[i], &error), ACU_ERR_CALLBACK);
+        assert_string_equal(error.context, want[i]);
+        acu_future_release(users[i]);
+    }
+    close_bench(&b);
+}
+
 /* A failure inside the op, where an alternative covers it, does not reach the op's users. */
 static void an_op_with_an_alternative_of_its_own(void **state)
 {
@@ -589,6 +726,11 @@ int main(void)
         cmocka_unit_test(passed_on_to_another_device),
         cmocka_unit_test(an_op_that_failed_has_failed_for_all),
         cmocka_unit_test(an_op_that_failed_fails_users_that_drop_its_values),
+        cmocka_unit_test(an_op_that_failed_fails_users_that_ignore_its_values),
+        cmocka_unit_test(an_op_within_an_op),
+        cmocka_unit_test(an_op_within_an_op_of_the_same_submission),
+        cmocka_unit_test(an_op_within_an_op_is_wanted),
+        cmocka_unit_test(each_has_its_own_context),
         cmocka_unit_test(an_op_with_an_alternative_of_its_own),
         cmocka_unit_test(an_alternative_to_what_others_compute),
         cmocka_unit_test(all_users_given_up),

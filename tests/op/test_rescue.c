@@ -452,6 +452,79 @@ static void an_alternative_fails_with_what_others_run(void **state)
     finish(device);
 }
 
+/* Or with an op that the program keeps, whoever planned it, whether it yields data or not. */
+static void an_alternative_fails_with_what_is_kept(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *kept = bare(fail_run);
+    ends(device, acu_or_else(bare(fail_run), acu_op_retain(kept)), ACU_ERR_CALLBACK);
+    ends(device, acu_or_else(bare(fail_run), kept), ACU_ERR_CALLBACK);
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    kept = host_work(fail_run, acu_out(host));
+    for (int i = 0; i < 2; i++) { /* both write the same tensor: no node reads it */
+        acu_op *other = i ? kept : acu_op_retain(kept);
+        ends(device, acu_or_else(host_work(fail_run, acu_out(host)), other), ACU_ERR_CALLBACK);
+    }
+    acu_tensor_release(host);
+    finish(device);
+}
+
+/* The op fails; one user has an alternative, and the other passes its value on, or drops it. */
+static void who_has_no_alternative_fails(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    for (int way = 0; way < 4; way++) {
+        acu_op *x = acu_op_retain(host_work(fail_run, acu_out(host)));
+        acu_op *either = acu_or_else(acu_last(acu_zip(x, acu_scalar(acu_u8(1)))),
+                                     acu_last(acu_zip(bare(count_run), acu_scalar(acu_u8(1)))));
+        acu_op *user = way == 0   ? x
+                       : way == 1 ? acu_last(acu_zip(x, acu_scalar(acu_u8(2))))
+                       : way == 2 ? acu_share(x)
+                                  : acu_after(x, bare(count_run));
+        ends(device, acu_zip(either, user), ACU_ERR_CALLBACK);
+    }
+    acu_tensor_release(host);
+    finish(device);
+}
+
+static int *flushes;
+static acu_op *submit_and_await_run(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    ++*flushes;
+    acu_op *next = acu_zip(bare(count_run)); /* what is before is entered first */
+    assert_works(acu_submit(user, next, NULL, NULL));
+    while (atomic_load(&runs) == 0)
+        sched_yield();
+    return acu_scalar(acu_u8(1));
+}
+
+/* A shared op of which some has failed before all of it is planned. For the thread sanitizer. */
+static void planned_while_some_of_it_fails(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int count = 0;
+    flushes = &count;
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    acu_op *tried = acu_last(acu_zip(
+        host_work(fail_run, acu_inout(host)), host_work(count_run, acu_inout(host)),
+        acu_then(acu_scalar(acu_u8(1)), submit_and_await_run, device)));
+    acu_op *op = acu_or_else_if(tried, acu_scalar(acu_u8(1)), ask, NULL, count_release);
+    acu_op *kept = acu_op_retain(op);
+    ends(device, op, ACU_OK);
+    ends(device, kept, ACU_OK);
+    assert_int_equal(count, 1);
+    acu_tensor_release(host);
+    finish(device);
+}
+
 /* y is filled, by an op that has two users. */
 static acu_op *fill_for_two(acu_tensor *y, float value, bool parts)
 {
@@ -816,6 +889,60 @@ static void not_where_the_alternative_does_not_run(void **state)
     assert_int_equal(runs, 2);
 }
 
+static acu_op *then_return(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return user;
+}
+
+/* The last op runs whatever happens, also if it is used elsewhere in the submission, or falls back
+ * from something that is. */
+static void the_last_op_is_used_elsewhere(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_op *last = acu_op_retain(bare(count_run));
+    ends(device, acu_zip(acu_then(bare(fail_run), then_return, last),
+                         acu_finally(acu_scalar(acu_u8(0)), last)), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 2);
+    last = acu_op_retain(bare(count_run));
+    ends(device, acu_finally(acu_after(last, bare(fail_run)), last), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 4);
+    acu_op *x = acu_op_retain(bare(fail_run));
+    ends(device, acu_finally(x, acu_or_else(x, bare(count_run))), ACU_ERR_CALLBACK);
+    assert_int_equal(runs, 6);
+    finish(device);
+}
+
+/* Another submission has planned it, and both are given up. */
+static void the_last_op_is_of_another_submission(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    acu_tensor *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, VECTOR, &host));
+    for (int way = 0; way < 2; way++) {
+        test_host_gate_close();
+        acu_op *gate = acu_host(test_pass_host_gate, NULL, acu_inout(host));
+        acu_future *held = test_submit(device, gate), *f[2];
+        acu_op *last = acu_op_retain(host_work(count_run, acu_inout(host)));
+        f[0] = test_submit(device, acu_op_retain(last));
+        acu_op *used = way ? acu_zip(last, acu_scalar(acu_u8(1))) : last;
+        f[1] = test_submit(device, acu_finally(acu_scalar(acu_u8(0)), used));
+        acu_op_release(last);
+        for (int i = 0; i < 2; i++)
+            assert_works(acu_future_cancel(f[i]));
+        test_host_gate_open();
+        assert_works(acu_device_wait(device, ACU_FOREVER));
+        assert_int_equal(runs, way + 1);
+        for (int i = 0; i < 2; i++)
+            acu_future_release(f[i]);
+        acu_future_release(held);
+    }
+    acu_tensor_release(host);
+    finish(device);
+}
+
 /* An alternative that has begun ends with its `finally`. */
 static void where_the_alternative_was_begun(void **state)
 {
@@ -887,6 +1014,9 @@ int main(void)
         cmocka_unit_test(what_several_use_is_everybodys),
         cmocka_unit_test(each_user_has_its_alternative),
         cmocka_unit_test(an_alternative_fails_with_what_others_run),
+        cmocka_unit_test(an_alternative_fails_with_what_is_kept),
+        cmocka_unit_test(who_has_no_alternative_fails),
+        cmocka_unit_test(planned_while_some_of_it_fails),
         cmocka_unit_test(what_several_use_inside_is_no_others),
         cmocka_unit_test(what_is_used_outside_too_runs),
         cmocka_unit_test(also_if_the_first_user_fails),
@@ -898,6 +1028,8 @@ int main(void)
         cmocka_unit_test(it_runs_after_success_and_failure),
         cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(it_nests),
+        cmocka_unit_test(the_last_op_is_used_elsewhere),
+        cmocka_unit_test(the_last_op_is_of_another_submission),
         cmocka_unit_test(not_where_the_alternative_does_not_run),
         cmocka_unit_test(where_the_alternative_was_begun),
         cmocka_unit_test(it_runs_when_given_up),

@@ -28,11 +28,21 @@ static bool depends(const acui_before *before, bool own)
     return before->data || before->of_op || (own && before->wished && before->task->conditional);
 }
 
+/* Whether the reader is in what a `finally` runs whatever becomes of the rest, and the task is
+ * not. */
+static bool is_in_last(const acui_task *reader, const acui_task *task)
+{
+    const acui_part *part = reader->part;
+    while (part && part->kind != ACUI_PART_FINALLY)
+        part = part->parent;
+    return part && !reader->order.failed && acui_part_around(part, task->part) != part;
+}
+
 /*
  * Search from the task along followers that read its results or stand in for it, as far as these
- * are part of ops with several users: for an op that somebody holds, or for a submission that was
- * not given up. No reader is missed: a reader is linked to every predecessor that is not on the
- * device yet, and the tasks met here are not.
+ * are part of ops with several users: for an op that somebody holds, for a submission that was not
+ * given up, or for the last op of a `finally`. No reader is missed: a reader is linked to every
+ * predecessor that is not on the device yet, and the tasks met here are not.
  */
 bool acui_task_wanted(acui_task *task)
 {
@@ -52,7 +62,7 @@ bool acui_task_wanted(acui_task *task)
             bool own = reader->submission == at->submission;
             if (!depends(f, own) || (!own && !at->sharing) || reader->order.looked == turn)
                 continue;
-            if (!own && !acui_gave_up(reader->submission))
+            if ((!own && !acui_gave_up(reader->submission)) || is_in_last(reader, at))
                 return true;
             reader->order.looked = turn;
             reader->order.next_look = list;

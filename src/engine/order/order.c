@@ -198,30 +198,50 @@ static bool enter_values(acui_task *task, const acui_node *node)
     return true;
 }
 
-/* Behind all of an op that another submission planned. */
-static bool enter_op(acui_task *task, const acui_sharing *sharing)
+/* The point, which the task comes behind, is part of an imported op. */
+static void note_op(acui_before *before, const acui_imported *imported, bool caught)
 {
-    for (const acui_shared_point *shared = sharing->points; shared; shared = shared->next) {
+    before->of_op = true;
+    before->imported = imported->number;
+    before->of_outcome |= !caught;
+}
+
+/* Behind all of an op that another submission planned. */
+static bool enter_op(acui_task *task, const acui_imported *imported)
+{
+    const acui_shared_point *shared = imported->sharing->points;
+    for (; shared; shared = shared->next) {
         if (!enter_point(task, shared->point))
             return false;
-        acui_before *before = find_before(task, shared->point);
-        before->of_op = true;
-        before->of_outcome |= !shared->caught;
+        note_op(find_before(task, shared->point), imported, shared->caught);
     }
     return true;
 }
 
-/* Behind all of an op of this submission, whose failure other users catch. */
-static bool enter_own_op(acui_task *task, const acui_sharing *sharing)
+/* Who reads a value of such an op fails as the op did, whether this task or another one stands for
+ * the op as a whole. */
+static void note_values(acui_task *task, const acui_imported *imported)
 {
+    const acui_shared_point *shared = imported->mine ? NULL : imported->sharing->points;
+    for (; shared; shared = shared->next) {
+        acui_before *before = find_before(task, shared->point);
+        if (before)
+            note_op(before, imported, shared->caught);
+    }
+}
+
+/* Behind all of an op of this submission, whose failure other users catch. */
+static bool enter_own_op(acui_task *task, const acui_imported *imported)
+{
+    const acui_sharing *sharing = imported->sharing;
+    task->submission->order.shared = true; /* by what becomes of these parts differently */
     for (acui_task *t = task->submission->first_task; t; t = t->next) {
         if (t->first->index < sharing->begin || t->first->index >= sharing->end)
             continue; /* no task of a part has nodes outside of it */
         if (!enter_point(task, t->point))
             return false;
-        acui_before *before = find_before(task, t->point);
-        before->of_op = true;
-        before->of_outcome |= !acui_part_is_caught(t->part, sharing->part);
+        note_op(find_before(task, t->point), imported,
+                acui_part_is_caught(t->part, sharing->part));
     }
     return true;
 }
@@ -231,11 +251,11 @@ static bool enter_await(acui_task *task, const acui_node *node)
     place_own(task, OWN);
     bool memory = enter_values(task, node);
     place_own(task, 0);
-    const acui_plan *plan = &task->submission->plan;
-    for (const acui_imported *b = plan->imported; b && memory; b = b->next)
+    for (const acui_imported *b = node->u.await.imported; b && memory; b = b->next)
+        note_values(task, b);
+    for (const acui_imported *b = node->u.await.imported; b && memory; b = b->next)
         if (b->node == node)
-            memory = acui_sharing_in(b->sharing, plan) ? enter_own_op(task, b->sharing)
-                                                       : enter_op(task, b->sharing);
+            memory = b->mine ? enter_own_op(task, b) : enter_op(task, b);
     return memory;
 }
 

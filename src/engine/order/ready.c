@@ -12,6 +12,7 @@
 #include "engine/order/order.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- failing ---- */
 
@@ -68,6 +69,23 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
     return acui_fault_new(acui_error());
 }
 
+/* How an op failed that the task stands for. What the program says around the op is the user's, not
+ * that of the submission which planned it. */
+static acui_fault *outcome_fault(const acui_task *task, uint16_t number, acui_fault *cause)
+{
+    const acui_imported *b = task->first->u.await.imported;
+    while (b && b->number != number)
+        b = b->next;
+    if (!cause || !b || (!b->around && !b->context))
+        return acui_fault_retain(cause);
+    acu_error error = cause->error;
+    size_t length = strlen(error.context), other = b->around < length ? b->around : length;
+    memmove(error.context, error.context + other, length - other + 1);
+    for (const acui_context *c = b->context; c; c = c->outer)
+        acui_error_prefix(&error, c->text);
+    return acui_fault_new(&error);
+}
+
 /* The touches of a launch are dropped by now; but its list of late addresses has the buffers that
  * had no memory. */
 static bool lacks_memory(const acui_node *node)
@@ -110,13 +128,14 @@ static bool fails_already(acui_task *task)
     failed |= acui_parts_stop(task, &why);
     const acui_before *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
+    uint16_t number = bad ? bad->imported : 0;
     acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
     acui_fault *own = acui_fault_retain(why);
     acui_order_unlock();
     if (bad && !failed) {
         acui_fault_release(own);
         own = memory ? memory_fault(task, cause)
-              : same ? acui_fault_retain(cause)
+              : same ? outcome_fault(task, number, cause)
                      : acui_dependency_fault(task, cause);
     }
     acui_fault_release(cause);
