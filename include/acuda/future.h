@@ -93,7 +93,7 @@ ACU_API acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tens
  * nothing more is implied. A submission that was only scheduled is started when the op is
  * submitted. Errors, of the submit: BUSY (another thread is planning that submission at this
  * moment; or it was started only after the op was handed over to a runtime thread; or the future is
- * that of a module's load).
+ * that of a module's load, or of acu_group_finish).
  */
 #define acu_after_future(x, future) acu_op_after_future(ACU_OPERAND(x), (future), ACU_SITE)
 ACU_API acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site);

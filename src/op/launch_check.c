@@ -38,7 +38,7 @@ static const char *value_words(const acui_given *given, const acu_val *value, ch
     else if (given->list)
         snprintf(text, room, "a list of %u tensors", bytes / 8 - 1);
     else if (value->kind == ACU_NONE)
-        snprintf(text, room, "a struct of %u bytes", bytes);
+        snprintf(text, room, "a struct");
     else
         snprintf(text, room, "a %s %s", value->kind == ACU_PARTITION ? "partition of" : "tensor",
                  acui_tensor_words(value->tensor, words));

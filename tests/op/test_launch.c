@@ -83,7 +83,7 @@ static void structs_by_value(void **state)
     assert_fails(acu_submit(b.device, acu_launch(by_value, ONE,
                                                  acu_out(acu_zeros(ACU_F64, ACU_SHAPE(8))),
                                                  acu_arg_struct(&m, sizeof m - 8), acu_i32(0)),
-                            NULL, NULL), ACU_ERR_ARGUMENTS, "a struct of 32 bytes|has 40");
+                            NULL, NULL), ACU_ERR_ARGUMENTS, "is a struct, 32 bytes|has 40");
     acu_kernel_release(by_value);
     close_bench(&b);
 }
