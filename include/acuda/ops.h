@@ -13,13 +13,13 @@
  * other than element on element is refused.
  *
  * Operands are tensors, ops that yield one, or numbers. ACU_TERM takes an acu_op (consumed), an
- * acu_tensor (borrowed), a C number, or a scalar (acu_f32(2)). A number takes on the dtype of the
- * tensors beside it. Beside integers it must be an integer that their dtype holds: 300 beside u8 is
- * refused, and so is 2.0, which other libraries would take as a reason to convert everything to
- * floating point. Beside floating point any number is taken and rounded to the type of the
- * computation (below): 70000 beside f16 stays 70000, and only a result that is too large becomes
- * infinite. Tensors of different dtypes are never mixed: acu_convert makes a change of precision
- * explicit.
+ * acu_tensor (borrowed), a C number, or a scalar (acu_f32(2)); another type, such as a pointer to
+ * floats, does not compile. A number takes on the dtype of the tensors beside it. Beside integers
+ * it must be an integer that their dtype holds: 300 beside u8 is refused, and so is 2.0, which
+ * other libraries would take as a reason to convert everything to floating point. Beside floating
+ * point any number is taken and rounded to the type of the computation (below): 70000 beside f16
+ * stays 70000, and only a result that is too large becomes infinite. Tensors of different dtypes
+ * are never mixed: acu_convert makes a change of precision explicit.
  *
  * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension,
  * extents must be equal, or one of them is 1 or missing.
@@ -43,6 +43,12 @@ ACU_BEGIN
 ACU_API acu_op *acu_op_number_f64(double number, acu_site site);
 ACU_API acu_op *acu_op_number_i64(long long number, acu_site site);
 ACU_API acu_op *acu_op_number_u64(unsigned long long number, acu_site site);
+#ifdef __FLT16_MAX__ /* the compiler has the type */
+__extension__ typedef _Float16 acui_float16;
+#define ACUI_TERM_FLOAT16 acui_float16: acu_op_number_f64,
+#else
+#define ACUI_TERM_FLOAT16
+#endif
 #ifdef __cplusplus
 ACU_END /* overloads can not have C's linkage */
 static inline acu_op *acui_term(acu_op *x, acu_site) { return x; }
@@ -53,6 +59,12 @@ static inline acu_op *acui_term(long double x, acu_site site)
 {
     return acu_op_number_f64(static_cast<double>(x), site);
 }
+#ifdef __FLT16_MAX__
+static inline acu_op *acui_term(acui_float16 x, acu_site site)
+{
+    return acu_op_number_f64(static_cast<double>(x), site);
+}
+#endif
 static inline acu_op *acui_term(int x, acu_site site) { return acu_op_number_i64(x, site); }
 static inline acu_op *acui_term(long x, acu_site site) { return acu_op_number_i64(x, site); }
 static inline acu_op *acui_term(long long x, acu_site site) { return acu_op_number_i64(x, site); }
@@ -75,10 +87,13 @@ static inline acu_op *acui_term_long_double(long double number, acu_site site)
 #define ACU_TERM(x) ACUI_CHOOSE(ACUI_TERM_BY, x, ACU_SITE)
 #define ACUI_TERM_BY(x, site)                                                                      \
     _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value,                             \
-             acu_arg: acu_op_scalar, float: acu_op_number_f64, double: acu_op_number_f64,          \
-             long double: acui_term_long_double,                                                   \
-             unsigned long: acu_op_number_u64, unsigned long long: acu_op_number_u64,              \
-             default: acu_op_number_i64)(x, site)
+             acu_arg: acu_op_scalar, ACUI_TERM_FLOAT16 float: acu_op_number_f64,                   \
+             double: acu_op_number_f64, long double: acui_term_long_double,                        \
+             bool: acu_op_number_i64, char: acu_op_number_i64, signed char: acu_op_number_i64,     \
+             short: acu_op_number_i64, int: acu_op_number_i64, long: acu_op_number_i64,            \
+             long long: acu_op_number_i64, unsigned char: acu_op_number_u64,                       \
+             unsigned short: acu_op_number_u64, unsigned: acu_op_number_u64,                       \
+             unsigned long: acu_op_number_u64, unsigned long long: acu_op_number_u64)(x, site)
 #endif
 #define ACUI_TERMS(...) ACUI_LIST(acu_op *, __VA_ARGS__)
 

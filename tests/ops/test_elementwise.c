@@ -6,6 +6,8 @@
  */
 #include "ops/elements.h"
 
+#include <limits.h>
+
 enum { N = 5003 }; /* a whole chunk of a block, and a rest */
 
 static const struct {
@@ -512,6 +514,44 @@ static void numbers_take_on_the_dtype(void **state)
     test_leaks_none();
 }
 
+static void adds_to(acu_device *device, acu_op *number, float want)
+{
+    float *have = result_of(device, acu_add(acu_zeros(ACU_F32, ACU_SHAPE(1)), number), ACU_F32,
+                            ACU_SHAPE(1));
+    assert_true(have[0] == want);
+    free(have);
+}
+
+static void numbers_of_every_c_type(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    const int constant = -2;
+    volatile short changing = -3;
+    adds_to(device, ACU_TERM((bool)true), 1);
+    adds_to(device, ACU_TERM((char)'a'), 'a');
+    adds_to(device, ACU_TERM((signed char)-5), -5);
+    adds_to(device, ACU_TERM((unsigned char)200), 200);
+    adds_to(device, ACU_TERM(changing), -3);
+    adds_to(device, ACU_TERM((unsigned short)65535), 65535);
+    adds_to(device, ACU_TERM(constant), -2);
+    adds_to(device, ACU_TERM(UINT_MAX), 0x1p32f);
+    adds_to(device, ACU_TERM(LONG_MIN), -0x1p63f);
+    adds_to(device, ACU_TERM(ULONG_MAX), 0x1p64f);
+    adds_to(device, ACU_TERM(LLONG_MIN), -0x1p63f);
+    adds_to(device, ACU_TERM(ULLONG_MAX), 0x1p64f);
+    adds_to(device, ACU_TERM((acu_elementwise)3), 3);
+    adds_to(device, ACU_TERM(0.5f), 0.5f);
+    adds_to(device, ACU_TERM(0.5), 0.5f);
+    adds_to(device, ACU_TERM(0.5L), 0.5f);
+#ifdef __FLT16_MAX__
+    __extension__ _Float16 half = (_Float16)0.5f;
+    adds_to(device, ACU_TERM(half), 0.5f);
+#endif
+    test_close(device);
+    test_leaks_none();
+}
+
 /* Views that take no memory broadcast to more elements than can be counted. */
 static void too_many_elements_are_refused(void **state)
 {
@@ -686,6 +726,7 @@ int main(void)
         cmocka_unit_test(operands_may_lie_anyhow),
         cmocka_unit_test(results_go_where_they_are_told),
         cmocka_unit_test(numbers_take_on_the_dtype),
+        cmocka_unit_test(numbers_of_every_c_type),
         cmocka_unit_test(too_many_elements_are_refused),
         cmocka_unit_test(formats_of_scales_and_products_are_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
