@@ -94,9 +94,9 @@ static void set_threads(unsigned threads, size_t chunk, unsigned chunks)
 static void large_row(subject *s, unsigned threads, bool up, double pinned, double driver)
 {
     char what[100];
-    acu_staging_options now;
+    acu_staging_options now = {.size = sizeof now};
     set_threads(threads, 0, 0);
-    acu_staging_get(&now);
+    MUST(acu_staging_get(&now));
     s->up = up;
     snprintf(what, sizeof what, "%s pageable memory, %u threads%s", up ? "from" : "to", now.threads,
              threads ? "" : " (default)");

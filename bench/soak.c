@@ -711,7 +711,7 @@ int main(int argc, char **argv)
     levels high[INTERVALS];
     settings s = read_settings(argc, argv);
     acu_staging_options staging = {.size = sizeof staging};
-    acu_staging_get(&staging);
+    MUST(acu_staging_get(&staging));
     kinds[STAGING].most = (int)staging.threads;
     open_places(&s);
     for (unsigned i = 0; i < s.threads; i++) {

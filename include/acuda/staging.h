@@ -51,8 +51,9 @@ typedef struct acu_staging_options {
  * Errors: INVALID (a value out of range).
  */
 ACU_API acu_status acu_staging_set(const acu_staging_options *options);
-/* The current values. */
-ACU_API void acu_staging_get(acu_staging_options *options);
+/* The current values, of which as many bytes are written as options->size says, which the caller
+ * sets. Errors: INVALID (no size). */
+ACU_API acu_status acu_staging_get(acu_staging_options *options);
 
 ACU_END
 #endif

@@ -145,8 +145,8 @@ static void fewer_threads_after_a_change(void **state)
 static void options_are_checked(void **state)
 {
     (void)state;
-    acu_staging_options options = {.size = sizeof options}, now;
-    acu_staging_get(&now);
+    acu_staging_options options = {.size = sizeof options}, now = options;
+    assert_works(acu_staging_get(&now));
     assert_in_range(now.threads, 1, 8);
     assert_int_equal(now.chunk_bytes, 2 << 20);
     options.threads = 65;
@@ -159,11 +159,28 @@ static void options_are_checked(void **state)
     assert_fails(acu_staging_set(&options), ACU_ERR_INVALID, "9 chunks");
     options.chunks = 4;
     assert_works(acu_staging_set(&options));
-    acu_staging_get(&now);
+    assert_works(acu_staging_get(&now));
     assert_int_equal(now.threads, 2);
     assert_int_equal(now.chunk_bytes, 8192);
     assert_int_equal(now.chunks, 4);
     assert_works(acu_staging_set(NULL));
+}
+
+/* A program built with a version whose struct ended sooner. */
+static void an_older_struct_is_written_to_its_end(void **state)
+{
+    (void)state;
+    acu_staging_options now = {.size = offsetof(acu_staging_options, chunk_bytes)};
+    now.chunk_bytes = 17;
+    now.chunks = 19;
+    assert_works(acu_staging_get(&now));
+    assert_int_equal(now.size, offsetof(acu_staging_options, chunk_bytes));
+    assert_in_range(now.threads, 1, 8);
+    assert_int_equal(now.chunk_bytes, 17);
+    assert_int_equal(now.chunks, 19);
+    now.size = 0;
+    assert_fails(acu_staging_get(&now), ACU_ERR_INVALID, "acu_staging_get|size");
+    assert_fails(acu_staging_get(NULL), ACU_ERR_INVALID, "acu_staging_get");
 }
 
 /* Between fills on the device, and host work on the memory itself. */
@@ -513,6 +530,7 @@ int main(void)
         cmocka_unit_test(less_memory_after_a_change),
         cmocka_unit_test(fewer_threads_after_a_change),
         cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(an_older_struct_is_written_to_its_end),
         cmocka_unit_test(in_order_with_the_rest),
         cmocka_unit_test(between_host_memories),
         cmocka_unit_test(cancelled_before_it_begins),
