@@ -104,12 +104,8 @@ static block *take_batch(uint32_t class)
 
 /* ---- threads ---- */
 
-static void give_all(local *l)
+static void give_free(local *l)
 {
-    for (uint32_t class = 0; class <= LARGE; class++) {
-        free_list(l->own.aside[class].first);
-        l->own.aside[class] = (acui_kept){.first = NULL};
-    }
     for (uint32_t class = 0; class < CLASSES; class++) {
         acui_kept *kept = &l->free[class];
         if (kept->count)
@@ -124,8 +120,10 @@ static void thread_ends(void *context)
     if (acui_forked()) /* a thread of the parent may have held the lock */
         return;
     acui_mine = NULL;
+    for (uint32_t class = 0; class <= LARGE; class++)
+        free_list(l->own.aside[class].first);
     acui_lock_take(&shared.lock);
-    give_all(l);
+    give_free(l);
     for (unsigned i = 0; i < ACUI_COUNTS; i++)
         shared.counts[i] += atomic_load_explicit(&l->own.counts[i], memory_order_relaxed);
     *l->link = l->next;
@@ -366,7 +364,7 @@ void acui_cache_flush(void)
     local *l = local_of_thread();
     acui_lock_take(&shared.lock);
     if (l)
-        give_all(l);
+        give_free(l);
     for (uint32_t class = 0; class < CLASSES; class++) {
         block *first;
         while ((first = take_batch(class)))

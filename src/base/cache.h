@@ -27,8 +27,8 @@ void acui_cache_put(void *memory);
 void acui_cache_put_late(void *memory);
 /* The same for an object, counted as one less of its kind. */
 static inline void acui_cache_put_object(void *memory, unsigned counted);
-/* Return to the heap what this thread and all threads together keep. What other threads keep goes
- * when they end. */
+/* Return to the heap the free blocks that this thread and all threads together keep. What other
+ * threads keep goes when they end. Objects whose contents are kept stay: they are recognised. */
 void acui_cache_flush(void);
 
 /* Counters of this process, summed over all threads; each thread counts in a cell of its own. */

@@ -347,7 +347,7 @@ acu_status acu_close(acu_device *device)
     if (last) {
         if (h.stop)
             h.stop();
-        acui_cache_flush(); /* before the release, so that a second close is recognised */
+        acui_cache_flush();
     }
     acu_device_release(device);
     pthread_mutex_unlock(&opening);

@@ -114,6 +114,39 @@ static void a_closed_handle_is_told(void **state)
     assert_fails(acu_close(NULL), ACU_ERR_INVALID, "device is NULL");
 }
 
+/* Takes memory of all sizes from the heap and overwrites it. */
+static void use_what_is_free(void)
+{
+    enum { SIZES = 256, EACH = 8 };
+    static void *taken[SIZES * EACH];
+    for (size_t i = 0; i < SIZES * EACH; i++) {
+        size_t bytes = 16 * (1 + i / EACH);
+        assert_non_null(taken[i] = malloc(bytes));
+        memset(taken[i], 0xFF, bytes);
+    }
+    for (size_t i = 0; i < SIZES * EACH; i++)
+        free(taken[i]);
+}
+
+static void handles_released_before_the_last_close_are_told(void **state)
+{
+    (void)state;
+    acu_device *first = test_open(), *last;
+    acu_stream *stream;
+    test_close(first);
+    last = test_open();
+    assert_works(acu_stream_create(last, 0, &stream));
+    acu_stream_release(stream);
+    test_close(last);
+    use_what_is_free();
+    assert_fails(acu_close(first), ACU_ERR_BAD_HANDLE, "acu_close|device|released already");
+    assert_fails(acu_close(last), ACU_ERR_BAD_HANDLE, "acu_close|device|released already");
+    assert_fails(acu_stream_poll(stream), ACU_ERR_BAD_HANDLE, "stream was released already");
+    acu_stream_release(stream);
+    acu_device_release(first);
+    test_leaks_none();
+}
+
 static void closing_more_often_than_opening_is_told(void **state)
 {
     (void)state;
@@ -284,6 +317,7 @@ int main(void)
         cmocka_unit_test(options_of_a_newer_program_are_read_as_far_as_known),
         cmocka_unit_test(options_of_an_older_program_are_read_as_far_as_they_go),
         cmocka_unit_test(a_closed_handle_is_told),
+        cmocka_unit_test(handles_released_before_the_last_close_are_told),
         cmocka_unit_test(closing_more_often_than_opening_is_told),
         cmocka_unit_test(objects_keep_the_device_after_its_close),
         cmocka_unit_test(releasing_instead_of_closing_gives_all_back),
