@@ -84,6 +84,28 @@ static acu_status refuse_node(const acui_node *node, const char *why)
                         node->device->info.ordinal, "a graph can not hold %s: %s", node->name, why);
 }
 
+/* The or_else whose first op the part is, for its line; NULL: finally has no node of its own. */
+static const acui_node *decision_on(const acui_plan *plan, const acui_part *part)
+{
+    for (const acui_node *node = plan->first; node; node = node->next)
+        if (node->kind == ACUI_NODE_DECIDE && node->frame->part->tried == part)
+            return node;
+    return NULL;
+}
+
+/* The part's nodes are not to blame, but what made it. */
+static acu_status refuse_part(const acui_plan *plan, const acui_node *node)
+{
+    const acui_part *part = node->frame->part;
+    while (part->parent)
+        part = part->parent;
+    const acui_node *decision = decision_on(plan, part);
+    const char *name = part->kind == ACUI_PART_FINALLY ? "finally" : "or_else";
+    return acui_fail_at(ACU_ERR_NOT_SUPPORTED, decision ? decision->site : (acu_site){0}, name,
+                        node->device->info.ordinal, "a graph can not hold acu_%s: a replay "
+                        "succeeds or fails as a whole; put acu_%s around the replay", name, name);
+}
+
 static bool comes_after_others(const acui_node *node)
 {
     for (const acui_after *after = node->frame->after; after; after = after->outer)
@@ -95,7 +117,7 @@ static bool comes_after_others(const acui_node *node)
 static acu_status check_node(acui_plan *plan, acui_node *node)
 {
     if (node->frame->part)
-        return refuse_node(node, "a graph has no alternatives (acu_or_else, acu_finally)");
+        return refuse_part(plan, node);
     if (comes_after_others(node))
         return refuse_node(node, "a replay comes after nothing but what touches its data; put "
                            "acu_after around the replay");

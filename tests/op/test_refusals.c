@@ -759,6 +759,24 @@ static void into_and_graphs(void **state)
     close_bench(&b);
 }
 
+/* The one that is there is named, with its line, and not the op inside of it. */
+static void no_parts_in_graphs(bench *b)
+{
+    acu_graph *graph;
+    acu_op *tried = ones(), *other = acu_finally(ones(), ones());
+    acu_op *op = acu_or_else(tried, other);
+    const int line = __LINE__ - 1;
+    assert_fails(acu_graph_load(b->device, op, NULL, &graph), ACU_ERR_NOT_SUPPORTED,
+                 "graph|acu_or_else");
+    assert_null(strstr(acu_last_error()->message, "finally"));
+    assert_string_equal(acu_last_error()->op, "or_else");
+    assert_int_equal(acu_last_error()->line, line);
+    assert_fails(acu_graph_load(b->device, acu_finally(ones(), ones()), NULL, &graph),
+                 ACU_ERR_NOT_SUPPORTED, "graph|acu_finally");
+    assert_null(strstr(acu_last_error()->message, "or_else"));
+    assert_string_equal(acu_last_error()->op, "finally");
+}
+
 static void algebra(void **state)
 {
     (void)state;
@@ -780,10 +798,7 @@ static void algebra(void **state)
     REFUSED(b, acu_or_else(acu_scalar(acu_f32(1)), acu_scalar(acu_f32(2))), ACU_ERR_NOT_SUPPORTED,
             "value 0|scalar");
     row("A5");
-    assert_fails(acu_graph_load(b.device, acu_or_else(ones(), ones()), NULL, &graph),
-                 ACU_ERR_NOT_SUPPORTED, "acu_or_else");
-    assert_fails(acu_graph_load(b.device, acu_finally(ones(), ones()), NULL, &graph),
-                 ACU_ERR_NOT_SUPPORTED, "acu_finally");
+    no_parts_in_graphs(&b);
     row("A8");
     acu_op *kept = acu_op_retain(ones());
     assert_works(acu_graph_load(b.device, kept, NULL, &graph));
