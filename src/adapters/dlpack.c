@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#include <stdio.h>
+
 /* ---- element types --------------------------------------------------------------------------- */
 
 /* Everybody else sees tf32 as f32. */
@@ -51,18 +53,23 @@ acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
-acu_status acui_dl_stream(acu_device *device, intptr_t number, acu_stream **stream)
+acu_status acui_dl_stream(acu_device *device, intptr_t number, const char *function,
+                          acu_stream **stream)
 {
     *stream = NULL;
     if (number == ACU_DLPACK_NO_STREAM)
         return ACU_OK;
     if (number <= 0)
         return acui_fail(ACU_ERR_INVALID,
-                         "%lld is no stream for DLPack: 1 is the legacy default one, 2 "
+                         "%s: %lld is no stream for DLPack: 1 is the legacy default one, 2 "
                          "the thread's, -1 none, others are handles",
-                         (long long)number);
-    return acu_stream_wrap(device, (CUstream)number, stream); /* 1 and 2 are the driver's own
-                                                               * handles */
+                         function, (long long)number);
+    /* 1 and 2 are the driver's own handles. */
+    acu_status status = acu_stream_wrap(device, (CUstream)number, stream);
+    if (status == ACU_ERR_DRIVER || status == ACU_ERR_DEVICE) /* the record keeps the call */
+        snprintf(acui_error()->message, ACU_ERROR_MESSAGE, "%s: %#llx is no stream of device %d",
+                 function, (unsigned long long)number, device->info.ordinal);
+    return status;
 }
 
 /* ---- one struct as the other ----------------------------------------------------------------- */

@@ -10,8 +10,10 @@
 #include <acuda/adapters/dlpack.h>
 #include <acuda/use.h>
 
-/* The stream of that DLPack number as an acu_stream; *stream is NULL for ACU_DLPACK_NO_STREAM. */
-acu_status acui_dl_stream(acu_device *device, intptr_t number, acu_stream **stream);
+/* The stream of that DLPack number, which `function` was given, as an acu_stream; *stream is NULL
+ * for ACU_DLPACK_NO_STREAM. */
+acu_status acui_dl_stream(acu_device *device, intptr_t number, const char *function,
+                          acu_stream **stream);
 
 /* An element type in DLPack's terms, and back. */
 typedef struct acui_dl_type {

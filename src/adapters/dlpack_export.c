@@ -115,7 +115,7 @@ typedef struct request {
 static acu_status order_stream(const request *r, intptr_t number, acu_stream **kept)
 {
     acu_stream *stream;
-    ACUI_TRY(acui_dl_stream(r->tensor->buffer->device, number, &stream));
+    ACUI_TRY(acui_dl_stream(r->tensor->buffer->device, number, r->function, &stream));
     acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
     acu_use *use = NULL;
     acu_status status =

@@ -134,7 +134,7 @@ static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t by
 static acu_status order(acu_device *device, acu_buffer *buffer, size_t bytes, intptr_t number)
 {
     acu_stream *stream;
-    ACUI_TRY(acui_dl_stream(device, number, &stream));
+    ACUI_TRY(acui_dl_stream(device, number, "acu_dlpack_import", &stream));
     if (!stream)
         return ACU_OK;
     acu_tensor *all = NULL;

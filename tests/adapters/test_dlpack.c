@@ -98,9 +98,42 @@ static void what_must_not_be_written_is_exported_so(void **state)
     assert_int_equal(m->flags, ACUI_DL_READ_ONLY);
     acu_dlpack_release(m);
     assert_fails(acu_dlpack_export(x, number(), 12, &m), ACU_ERR_INVALID, "flags 0xc");
-    assert_fails(acu_dlpack_export(x, 0, 0, &m), ACU_ERR_INVALID, "0 is no stream for DLPack");
     assert_fails(acu_dlpack_export(NULL, 1, 0, &m), ACU_ERR_INVALID, "acu_dlpack_export");
     acu_tensor_release(wide);
+    acu_tensor_release(x);
+}
+
+static void what_is_no_stream_is_told(void **state)
+{
+    (void)state;
+    acu_tensor *x = NULL, *host = NULL, *y = NULL;
+    versioned *m = NULL, *none = NULL;
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(4)), &x));
+    assert_works(acu_sync(device, acu_to_host(x), &host));
+    assert_fails(acu_dlpack_export(x, 0, 0, &none), ACU_ERR_INVALID,
+                 "acu_dlpack_export: 0 is no stream for DLPack");
+    assert_works(acu_dlpack_export(x, ACU_DLPACK_NO_STREAM, 0, &m));
+    assert_fails(acu_dlpack_import(device, m, 0, &y), ACU_ERR_INVALID,
+                 "acu_dlpack_import: 0 is no stream for DLPack");
+    /* A GPU's driver may crash on a made-up handle: so it refuses a good one. */
+    const acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_StreamGetPriority,
+                                    .from_then_on = true,
+                                    .result = ACU_CUDA_ERROR_INVALID_HANDLE};
+    acu_stream *mine = NULL;
+    assert_works(acu_stream_create(device, 0, &mine));
+    intptr_t handle = (intptr_t)acu_stream_raw(mine);
+    assert_works(acu_driver_fail(&fault));
+    assert_fails(acu_dlpack_import(device, m, handle, &y), ACU_ERR_DRIVER,
+                 "acu_dlpack_import: 0x|is no stream of device 0");
+    assert_string_equal(acu_last_error()->driver_name, "CUDA_ERROR_INVALID_HANDLE");
+    assert_fails(acu_dlpack_export(x, handle, 0, &none), ACU_ERR_DRIVER,
+                 "acu_dlpack_export: 0x|is no stream of device 0");
+    acu_driver_fail_clear();
+    acu_dlpack_release(m);
+    assert_works(acu_dlpack_export(host, 0, 0, &m)); /* host memory has none */
+    acu_dlpack_release(m);
+    acu_stream_release(mine);
+    acu_tensor_release(host);
     acu_tensor_release(x);
 }
 
@@ -612,6 +645,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_export_says_what_the_tensor_is),
         TEST(what_must_not_be_written_is_exported_so),
+        TEST(what_is_no_stream_is_told),
         TEST(streams_put_both_sides_in_order),
         TEST(what_is_let_go_is_reused_behind_the_other_side),
         TEST(what_waits_on_the_host_does_not_undo_that),

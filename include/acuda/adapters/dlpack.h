@@ -16,7 +16,8 @@
  *
  * Streams are given as in Python's __dlpack__(stream): 1 is the legacy default stream, 2 the
  * calling thread's default stream, ACU_DLPACK_NO_STREAM none, anything else a CUDA stream handle. 0
- * is refused, because it could mean any of these.
+ * is refused, because it could mean any of these; but the export of a host tensor, which has no
+ * stream, does not look at this number.
  *
  * After an exchange both sides see the same memory. acuda orders its own work, and the other side's
  * up to the exchange. What the other side does later is ordered with acu_use_begin and acu_use_end
@@ -58,8 +59,9 @@ typedef enum acu_dlpack_flags {
  * acu_dlpack_export never blocks. It returns ACU_NOT_READY while something that comes before is not
  * on the device yet, or, for host memory, not complete. acu_dlpack_export_wait blocks until then,
  * at most `timeout` nanoseconds (TIMEOUT; WOULD_WAIT in a callback).
- * Driver: cuStreamWaitEvent, cuEventRecord; the deleter makes the same calls. Errors: INVALID (not
- * a stream, or unknown flags), DEPENDENCY (the tensor's contents were not computed), CAPTURE (the
+ * Driver: cuStreamWaitEvent, cuEventRecord; the deleter makes the same calls. Errors: INVALID (no
+ * number of a stream, or unknown flags), DRIVER (a handle that the driver does not know), DEVICE (a
+ * stream of another device), DEPENDENCY (the tensor's contents were not computed), CAPTURE (the
  * stream is being captured), WOULD_WAIT (in a foreign call), NO_MEMORY, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_dlpack_export(acu_tensor *tensor, intptr_t stream, unsigned flags,
@@ -79,10 +81,11 @@ ACU_API acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *i
  * On success acuda owns `managed` and calls its deleter once, after the last use in acuda. It does
  * so only inside the next import, export or acu_dlpack_drain, because a deleter may need an
  * interpreter's lock. On failure `managed` still belongs to the caller.
- * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions, no elements), DEVICE (memory of
- * another device), NOT_SUPPORTED (another major version, another kind of device), INVALID (not
- * aligned, not a stream), BUSY (acu_buffer_wrap_host), CAPTURE (the stream is being captured),
- * WOULD_WAIT (in a foreign call), NO_MEMORY, DEVICE_LOST, STALE.
+ * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions, no elements), DEVICE (memory or a
+ * stream of another device), NOT_SUPPORTED (another major version, another kind of device), INVALID
+ * (not aligned, no number of a stream), DRIVER (a handle that the driver does not know), BUSY
+ * (acu_buffer_wrap_host), CAPTURE (the stream is being captured), WOULD_WAIT (in a foreign call),
+ * NO_MEMORY, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_dlpack_import(acu_device *device, struct DLManagedTensorVersioned *managed,
                                      intptr_t stream, acu_tensor **tensor);
