@@ -599,7 +599,7 @@ static void wrong_uses_are_refused(void **state)
     set_up(state);
     void *adapter = NULL;
     acu_loop_options options = {.size = sizeof options, .user = {&t, released}};
-    assert_int_equal(kind->start(NULL, &options, &adapter), ACU_ERR_BAD_HANDLE);
+    assert_int_equal(kind->start(NULL, &options, &adapter), ACU_ERR_INVALID);
     assert_int_equal(t.releases, 1);
     assert_int_equal(kind->start((acu_queue *)t.device, &options, &adapter), ACU_ERR_BAD_HANDLE);
     options.size = 1;

@@ -25,7 +25,7 @@ cat >"$work/user/main.c" <<'END'
 int main(void)
 {
     acu_epoll *adapter;
-    if (acu_epoll_start(-1, (epoll_data_t){.fd = 0}, NULL, NULL, &adapter) != ACU_ERR_BAD_HANDLE)
+    if (acu_epoll_start(-1, (epoll_data_t){.fd = 0}, NULL, NULL, &adapter) != ACU_ERR_INVALID)
         return 1;
     return acu_dtype_bytes(ACU_F32) == 4 ? 0 : 1;
 }

@@ -11,18 +11,20 @@
  *   glib.h      GLib's main contexts, and so those of GTK, Qt and others
  *
  * Adapters are code in headers: only a program that includes one needs that library; acuda itself
- * does not. All have the same functions:
+ * does not. All have these two functions:
  *
  *   acu_X_start    attaches a queue to a loop, and gives an adapter. Never blocks. Errors: INVALID
- *                  (options of another size, no place for the adapter), BAD_HANDLE (not a queue),
- *                  NO_MEMORY, BUSY (this queue's descriptor is in the loop already), LIMIT (the
- *                  loop refused it for another reason)
+ *                  (options of another size, the queue is NULL, no place for the adapter),
+ *                  BAD_HANDLE (not a queue), NO_MEMORY, BUSY (this queue's descriptor is in the
+ *                  loop already), LIMIT (the loop refused it for another reason). The status is all
+ *                  that it tells: the thread's record (acu_last_error) stays as it was
  *   acu_X_stop     detaches it, at any time, even with work pending or inside the adapter's own
  *                  callbacks; NULL is fine. Nothing is delivered afterwards. Completions still to
  *                  come go to the queue: another adapter can be started on it, the program can take
  *                  them by hand, or they go with the queue. Never blocks
  *
- * and, if the loop's own functions do not suffice, acu_X_wait and acu_X_deliver.
+ * and, if the loop's own functions do not suffice, acu_X_wait and acu_X_deliver; with libevent, and
+ * only for busy-poll, acu_libevent_submitted.
  *
  * What is delivered, and where:
  *   - completions put on the queue with a tag (acu_submit_options.queue, acu_future_notify) go to
@@ -95,7 +97,7 @@ static inline acu_status acui_loop_new(size_t bytes, acu_queue *queue,
 {
     acu_status status = ACU_OK;
     acui_loop *loop = NULL;
-    if (!valid || (options && options->size != sizeof *options))
+    if (!queue || !valid || (options && options->size != sizeof *options))
         status = ACU_ERR_INVALID;
     else if (acu_queue_fd(queue) < 0)
         status = ACU_ERR_BAD_HANDLE;
