@@ -23,14 +23,18 @@
  *             callback; for a completion callback that is the thread that reports all completions.
  *             acu_module_load_async does not hold it up.
  * Ownership   create/open/submit give the caller one reference. `release` gives it back, from any
- *             thread, at any time, without blocking; `retain` makes another. Devices, streams,
- *             buffers, tensors, modules and kernels are borrowed by a call, and retained internally
- *             for as long as work in flight needs them. The caller's own reference must last until
- *             the call returns. This applies to the release function of user data too, which may
- *             run on any thread, inside any call that looks at the device: it must not drop what
- *             another call may be using. (Only a queue may be released inside its own take:
- *             queue.h.) Operations are the exception: a function that takes an op consumes it, even
- *             if it fails (see op.h).
+ *             thread, at any time, without blocking; `retain` makes another. A device that was
+ *             opened is closed instead: only acu_close gives back an acu_open, only
+ *             acu_device_release an acu_device_retain. Releasing NULL does nothing, nor does
+ *             releasing a handle that is not alive any more, as long as it is recognised (acuda
+ *             keeps the last few that a thread released). Devices, streams, buffers, tensors,
+ *             modules and kernels are borrowed by a call, and retained internally for as long as
+ *             work in flight needs them. The caller's own reference must last until the call
+ *             returns. This applies to the release function of user data too, which may run on any
+ *             thread, inside any call that looks at the device: it must not drop what another call
+ *             may be using. (Only a queue may be released inside its own take: queue.h.) Operations
+ *             are the exception: a function that takes an op consumes it, even if it fails (see
+ *             op.h).
  * Errors      Every function that can fail returns acu_status, except op constructors, which carry
  *             the failure to the submit. Results come back through the last parameter, which is set
  *             on success only. The thread's error record (acu_last_error) or the future's

@@ -113,8 +113,10 @@ ACU_API acu_status acu_device_count_load(const acu_open_options *options, int *c
  */
 ACU_API acu_status acu_close(acu_device *device);
 
+/* Another reference, which keeps the device but does not count as an open. Only acu_device_release
+ * gives it back, as only acu_close gives back an acu_open. Unlike that, these two never block. */
 ACU_API acu_device *acu_device_retain(acu_device *device);
-ACU_API void acu_device_release(acu_device *device); /* never blocks, unlike acu_close */
+ACU_API void acu_device_release(acu_device *device);
 
 /* The process's default device: borrowed, NULL while none is open. */
 ACU_API acu_device *acu_device_default(void);

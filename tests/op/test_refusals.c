@@ -894,6 +894,33 @@ static void released_handles(void **state)
             assert_fails(use_released(&b, (acu_object_kind)kind), ACU_ERR_BAD_HANDLE, words[kind]);
 }
 
+/* NULL, and what is alive but of another kind. */
+static void releases_do_nothing(acu_tensor *x)
+{
+#define NOTHING(type)                                                                              \
+    acu_##type##_release(NULL);                                                                    \
+    acu_##type##_release((acu_##type *)(void *)x)
+    NOTHING(device);
+    NOTHING(stream);
+    NOTHING(event);
+    NOTHING(policy);
+    NOTHING(buffer);
+    NOTHING(module);
+    NOTHING(kernel);
+    NOTHING(op);
+    NOTHING(future);
+    NOTHING(queue);
+    NOTHING(graph);
+    NOTHING(group);
+    NOTHING(pool);
+    NOTHING(code);
+    NOTHING(expression);
+    NOTHING(external);
+#undef NOTHING
+    acu_tensor_release(NULL);
+    assert_int_equal(acu_tensor_shape(x).rank, 2);
+}
+
 static void handles(void **state)
 {
     (void)state;
@@ -901,6 +928,7 @@ static void handles(void **state)
     acu_stream *stream;
     row("H2");
     assert_fails(acu_future_poll(NULL), ACU_ERR_INVALID, "future is NULL");
+    releases_do_nothing(b.x);
     row("H3");
     assert_fails(acu_future_poll((acu_future *)(void *)b.x), ACU_ERR_INVALID, "future|tensor");
     row("H4");
