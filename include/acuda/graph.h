@@ -38,7 +38,11 @@ typedef struct acu_graph_options {
  * values.
  *
  * A graph can hold launches, cooperative and cluster launches included, fills, and copies of any
- * layout on the device or between it and pinned memory.
+ * layout on the device or between it and pinned memory. It can not hold host and foreign calls,
+ * acu_or_else, acu_finally, acu_replay, acu_after of what is not in it, acu_after_future,
+ * programmatic launches, copies of pageable memory or between devices, or work on several devices;
+ * most of these can be put around a replay. Some drivers can not have cooperative or cluster
+ * launches in graphs.
  *
  * Blocks: while the driver instantiates it, some microseconds per node on one chain, more with
  * branches; and until tensors of submissions that are not on the device yet have memory.
@@ -46,8 +50,7 @@ typedef struct acu_graph_options {
  * attributes, cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that
  * the op makes.
  * Errors: those of planning; INVALID (there is nothing to run); NOT_SUPPORTED, naming the part, for
- * what a graph can not hold: host and foreign calls, programmatic launches, copies of pageable
- * memory or between devices, several devices, a driver that lacks a call; WOULD_WAIT in a callback.
+ * what a graph can not hold, and for a driver that lacks a call; WOULD_WAIT in a callback.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

@@ -119,8 +119,8 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
     if (node->frame->part)
         return refuse_part(plan, node);
     if (comes_after_others(node))
-        return refuse_node(node, "a replay comes after nothing but what touches its data; put "
-                           "acu_after around the replay");
+        return refuse_node(node, "it comes after work of other submissions; have the replay come "
+                           "after that (acu_after, acu_after_future)");
     if (node->device != plan->first->device)
         return refuse_node(node, "it runs on another device than what comes before");
     if (node->kind == ACUI_NODE_ALLOC)

@@ -597,7 +597,8 @@ static void what_is_behind_others_is_refused(void **state)
     acu_future *future = test_submit(b.device, acu_fill(b.x, acu_u32(3)));
     acu_op *behind = acu_after_future(step(&b, acu_value(b.z), b.x, 1), future);
     assert_fails(acu_graph_load(b.device, behind, NULL, &graph),
-                 ACU_ERR_NOT_SUPPORTED, "graph|acu_after around the replay");
+                 ACU_ERR_NOT_SUPPORTED,
+                 "graph|have the replay come after|acu_after_future");
     acu_future_release(future);
     acu_config config = acu_for_num_elems(N);
     config.programmatic = true;
