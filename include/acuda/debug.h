@@ -35,7 +35,8 @@ ACU_API size_t acu_debug_live_report(char *text, size_t bytes);
  * 0 ends it. Counts acuda's own allocations, in all threads.
  */
 ACU_API void acu_debug_fail_alloc(uint64_t nth, bool from_then_on);
-/* Allocations since acu_debug_fail_alloc was last called, including failed ones. */
+/* Allocations since acu_debug_fail_alloc was last called, including failed ones and those that got
+ * memory which is kept for reuse. */
 ACU_API uint64_t acu_debug_alloc_count(void);
 /* Blocks of memory that acuda has allocated and not freed. */
 ACU_API size_t acu_debug_live_blocks(void);

@@ -27,8 +27,9 @@ typedef enum acu_explain_form {
  * Write what is known of the submission so far into `text`: at most `bytes`, including the
  * terminating 0; the rest is cut off. *needed (`needed` may be NULL) is the size of all of it;
  * `text` may be NULL if `bytes` is 0. Any thread, at any time, also after completion; parts that
- * were not issued yet say so. Does not block, no driver calls. Errors: INVALID (submitted without
- * `explain`), NOT_READY (a runtime thread has not planned it yet, or it is only scheduled).
+ * were not issued yet say so. Does not block, no driver calls. Returns NOT_READY while it is not
+ * planned (its runtime thread has not come to it, or it is only scheduled). Errors: INVALID
+ * (submitted without `explain`).
  */
 ACU_API acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, size_t bytes,
                                size_t *needed);

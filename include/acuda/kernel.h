@@ -133,8 +133,8 @@ ACU_API CUfunction acu_kernel_raw(const acu_kernel *kernel);
  * Get or set one attribute of a kernel: the driver's function attributes, by their values in
  * driver_abi.h (ACU_CU_FUNC_ATTRIBUTE_...). Setting one applies to all handles of this kernel,
  * beginning with the next launch that is issued directly; set attributes before launching. Never
- * block. Driver: cuFuncGetAttribute, cuFuncSetAttribute. Errors: NOT_READY (it is being loaded),
- * INVALID, NOT_SUPPORTED.
+ * block, and return NOT_READY while it is being loaded. Driver: cuFuncGetAttribute,
+ * cuFuncSetAttribute. Errors: INVALID, NOT_SUPPORTED.
  */
 ACU_API acu_status acu_kernel_attribute(acu_kernel *kernel, unsigned attribute, int *value);
 ACU_API acu_status acu_kernel_set_attribute(acu_kernel *kernel, unsigned attribute, int value);
@@ -216,10 +216,10 @@ static inline acu_config acui_threads(const int64_t threads[3])
  * memory a multiprocessor holds at a time. best_block: the block size that fills it best, and the
  * smallest grid of such blocks that fills the device. max_clusters: how many clusters the device
  * holds at a time, for the config's block, shared memory and cluster. max_cluster: the most blocks
- * that a cluster may have, for the config's block and shared memory. Never block. Driver:
- * cuOccupancy..., and cuFuncSetAttribute if the shared memory must be opted into, as a launch
- * would.
- * Errors: NOT_READY (it is being loaded), LIMIT (can not be launched), NOT_SUPPORTED (clusters).
+ * that a cluster may have, for the config's block and shared memory. Never block, and return
+ * NOT_READY while the kernel is being loaded. Driver: cuOccupancy..., and cuFuncSetAttribute if the
+ * shared memory must be opted into, as a launch would.
+ * Errors: LIMIT (can not be launched), NOT_SUPPORTED (clusters).
  */
 ACU_API acu_status acu_kernel_max_blocks(acu_kernel *kernel, unsigned threads, size_t shared,
                                          unsigned *blocks);
@@ -235,8 +235,9 @@ ACU_API acu_status acu_kernel_max_cluster(acu_kernel *kernel, const acu_config *
  * name in PTX (extern "C", or mangled). Tensors can be made over the buffer and copied like any
  * other. The same variable is always the same buffer; it keeps the module alive. While the buffer
  * lives, launches of the module's kernels count as users of it, in order with copies of it: they
- * update a variable and read a constant (for a cubin, they update a constant too). Never blocks.
- * Driver: cuModuleGetGlobal. Errors: NOT_READY, NOT_FOUND, NO_MEMORY.
+ * update a variable and read a constant (for a cubin, they update a constant too). Never blocks;
+ * returns NOT_READY while the module is being loaded. Driver: cuModuleGetGlobal. Errors: NOT_FOUND,
+ * NO_MEMORY.
  */
 ACU_API acu_status acu_module_global(acu_module *module, const char *name, acu_buffer **buffer);
 

@@ -52,8 +52,9 @@ typedef struct acu_op acu_op;
 ACU_API acu_op *acu_op_retain(acu_op *op);
 /* Give up an op and everything it holds. Never blocks; NULL is fine. */
 ACU_API void acu_op_release(acu_op *op);
-/* ACU_OK, or the error that a constructor left in the op, with its record in *error (`error` may be
- * NULL). */
+/* ACU_OK, or the error that the constructor of this very op saw, with its record in *error (`error`
+ * may be NULL). It can not see much: an op that took a bad one is not bad itself, and most of what
+ * is wrong shows only when the whole is planned. acu_op_describe finds that too. */
 ACU_API acu_status acu_op_status(const acu_op *op, acu_error *error);
 /* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept. An op
  * that only passes on what one input yields (nth, share, own, on, partition, unpartition, a view,
@@ -586,7 +587,7 @@ ACU_API acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site);
 /* ---- making and filling --------------------------------------------------------------------- */
 
 /* New tensors on the device that the op runs on (acu_submit, acu_on), allocated in stream order
- * when it is issued. */
+ * when it is issued. acu_zeros of f8e8m0fnu, which has no zero, is refused (DTYPE). */
 #define acu_empty(dtype, shape) acu_op_empty((dtype), (shape), ACU_SITE) /* contents undefined */
 #define acu_zeros(dtype, shape) acu_op_zeros((dtype), (shape), ACU_SITE)
 #define acu_ones(dtype, shape) acu_op_ones((dtype), (shape), ACU_SITE)
@@ -632,7 +633,8 @@ ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);
 #define acu_copy_many(dsts, srcs, count) acu_op_copy_many((dsts), (srcs), (count), ACU_SITE)
 ACU_API acu_op *acu_op_copy_many(acu_tensor *const *dsts, acu_tensor *const *srcs, size_t count,
                                  acu_site site);
-/* A new tensor with the same contents, on the same device. Yields only the new one. */
+/* A new tensor in device memory with the same contents, on the device that x belongs to, even if x
+ * is in host memory. Yields only the new one. */
 #define acu_dup(x) acu_op_dup(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_dup(acu_op *x, acu_site site);
 /*

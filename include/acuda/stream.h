@@ -91,8 +91,8 @@ ACU_API acu_status acu_event_wait(acu_event *event, uint64_t timeout);
  * INVALID, where CUDA itself would silently not wait. Driver: cuStreamWaitEvent. */
 ACU_API acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event);
 /* Milliseconds of device time between two recorded, complete events with timing, of one device. On
- * the software device these are milliseconds of the host. Errors: NOT_READY (not complete),
- * INVALID, DEVICE. Driver: cuEventElapsedTime. */
+ * the software device these are milliseconds of the host. Returns NOT_READY while one is not
+ * complete. Errors: INVALID, DEVICE. Driver: cuEventElapsedTime. */
 ACU_API acu_status acu_event_elapsed_ms(acu_event *start, acu_event *end, float *ms);
 ACU_API CUevent acu_event_raw(const acu_event *event);
 ACU_API acu_event *acu_event_retain(acu_event *event);
