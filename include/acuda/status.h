@@ -34,15 +34,15 @@ typedef enum acu_scope {
     X(ACU_ERR_SHAPE, -2, CALL, "shapes do not fit")                                                \
     X(ACU_ERR_DTYPE, -3, CALL, "wrong element type")                                               \
     X(ACU_ERR_DEVICE, -4, CALL, "on the wrong device")                                             \
-    X(ACU_ERR_ARGUMENTS, -5, CALL, "wrong number or size of kernel arguments")                     \
-    X(ACU_ERR_LIMIT, -6, CALL, "beyond a limit of the device or the kernel")                       \
+    X(ACU_ERR_ARGUMENTS, -5, CALL, "wrong number, kind or size of arguments")                      \
+    X(ACU_ERR_LIMIT, -6, CALL, "beyond a limit")                                                   \
     X(ACU_ERR_NO_MEMORY, -7, CALL, "out of host memory")                                           \
     X(ACU_ERR_NOT_FOUND, -8, CALL, "not found")                                                    \
-    X(ACU_ERR_NOT_SUPPORTED, -9, CALL, "not supported by this driver or device")                   \
+    X(ACU_ERR_NOT_SUPPORTED, -9, CALL, "not supported here")                                       \
     X(ACU_ERR_NO_DRIVER, -10, CALL, "no CUDA driver that may be used")                             \
     X(ACU_ERR_BAD_HANDLE, -11, CALL, "not a live handle of this kind")                             \
     X(ACU_ERR_CONSUMED, -12, CALL, "the operation was taken already")                              \
-    X(ACU_ERR_SHARED, -13, CALL, "others hold it, where sole ownership is needed")                 \
+    X(ACU_ERR_SHARED, -13, CALL, "must not be written or owned here")                              \
     X(ACU_ERR_WOULD_WAIT, -14, CALL, "waiting is not allowed here")                                \
     X(ACU_ERR_WOULD_BLOCK, -15, CALL, "no room for more work in flight")                           \
     X(ACU_ERR_BUSY, -16, CALL, "in use, or chosen otherwise before")                               \
