@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 
+#include <string.h>
+
 const char *acu_status_name(acu_status status)
 {
     switch (status) {
@@ -65,6 +67,15 @@ static const char *in_one_line(const char *message, char *line)
     return line;
 }
 
+/* Messages are read without the line too, and so may begin with the op's name. */
+static const char *behind_name(const char *message, const char *op)
+{
+    size_t length = strlen(op);
+    bool named =
+        length && strncmp(message, op, length) == 0 && strncmp(message + length, ": ", 2) == 0;
+    return named ? message + length + 2 : message;
+}
+
 size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
 {
     char line[ACU_ERROR_MESSAGE];
@@ -88,7 +99,8 @@ size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
         acui_text_add(&text, "%s (%u): ", error->driver_name ? error->driver_name : "CUDA error",
                       error->driver_result);
     acui_text_add(&text, "%s", acu_status_text(error->status));
-    if (error->message[0])
-        acui_text_add(&text, ": %s", in_one_line(error->message, line));
+    const char *message = behind_name(error->message, error->op);
+    if (message[0])
+        acui_text_add(&text, ": %s", in_one_line(message, line));
     return text.length;
 }

@@ -119,6 +119,11 @@ static void records_are_described(void **state)
     describes(&error,
               "saxpy.c:20: launch of saxpy on device 1: cuLaunchKernel: "
               "CUDA_ERROR_ILLEGAL_ADDRESS (700): the device was lost to a fault: 16 and 12");
+    error = (acu_error){.status = ACU_ERR_SHAPE, .device = -1, .op = "add"};
+    strcpy(error.message, "add: operand 1 is f32 [3]"); /* the name is not said twice */
+    describes(&error, "add: shapes do not fit: operand 1 is f32 [3]");
+    strcpy(error.message, "added: 3");
+    describes(&error, "add: shapes do not fit: added: 3");
     error = (acu_error){.status = ACU_ERR_COMPILE, .device = -1};
     strcpy(error.message, "1:5: error: no y\n  x = y;  \n      ^\n\n1 error  in all\n");
     describes(&error, "the compiler refused the source: 1:5: error: no y x = y; ^ 1 error  in all");
