@@ -65,6 +65,14 @@ acu_status acui_object_refuse(const void *object, acu_object_kind kind, const ch
                      words[kind]);
 }
 
+acu_status acui_object_check_as(const void *object, acu_object_kind kind, const char *what,
+                                const char *function)
+{
+    if (!object && !acui_forked())
+        return acui_fail(ACU_ERR_INVALID, "%s: the %s is NULL", function, what);
+    return acui_object_check(object, kind, function);
+}
+
 _Static_assert(ACUI_COUNT_OBJECTS + ACU_OBJECT_KIND_COUNT <= ACUI_COUNTS, "room for all kinds");
 
 size_t acu_debug_live(acu_object_kind kind)

@@ -166,6 +166,18 @@ static inline acu_status acui_object_check(const void *object, acu_object_kind k
     return acui_object_is(object, kind) ? ACU_OK : acui_object_refuse(object, kind, function);
 }
 
+/* For one of several handles of a kind: NULL is refused as `what`, instead of by its kind. */
+acu_status acui_object_check_as(const void *object, acu_object_kind kind, const char *what,
+                                const char *function);
+
+#define ACUI_CHECK_AS(object, kind, what)                                                          \
+    do {                                                                                           \
+        acu_status check_ =                                                                        \
+            acui_object_check_as((object), ACU_OBJECT_##kind, (what), __func__);                   \
+        if (check_ != ACU_OK)                                                                      \
+            return check_;                                                                         \
+    } while (0)
+
 #define ACUI_CHECK(object, kind)                                                                   \
     do {                                                                                           \
         acu_status check_ = acui_object_check((object), ACU_OBJECT_##kind, __func__);              \

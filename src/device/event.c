@@ -167,8 +167,8 @@ acu_status acu_stream_order_after_event(acu_stream *stream, acu_event *event)
 
 acu_status acu_event_elapsed_ms(acu_event *start, acu_event *end, float *ms)
 {
-    ACUI_CHECK(start, EVENT);
-    ACUI_CHECK(end, EVENT);
+    ACUI_CHECK_AS(start, EVENT, "start event");
+    ACUI_CHECK_AS(end, EVENT, "end event");
     if (!ms)
         return acui_fail(ACU_ERR_INVALID, "acu_event_elapsed_ms: nowhere to put the time");
     if (!start->timing || !end->timing)

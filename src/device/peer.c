@@ -145,7 +145,7 @@ static acu_status open_peer(acu_device *device, acu_device *peer)
 acu_status acu_device_open_peer(acu_device *device, acu_device *peer)
 {
     ACUI_CHECK(device, DEVICE);
-    ACUI_CHECK(peer, DEVICE);
+    ACUI_CHECK_AS(peer, DEVICE, "peer");
     if (device == peer)
         return ACU_OK;
     ACUI_TRY(acui_device_check(device));

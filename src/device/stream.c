@@ -320,7 +320,7 @@ static acu_status order_after(acu_stream *stream, acu_stream *other)
 acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
 {
     ACUI_CHECK(stream, STREAM);
-    ACUI_CHECK(other, STREAM);
+    ACUI_CHECK_AS(other, STREAM, "other stream");
     ACUI_TRY(acui_stream_check_thread(stream, __func__));
     ACUI_TRY(acui_stream_check_thread(other, __func__));
     if (stream == other)

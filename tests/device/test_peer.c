@@ -10,7 +10,8 @@ static void a_device_is_its_own_peer(void **state)
     (void)state;
     acu_device *device = test_open();
     assert_works(acu_device_open_peer(device, device));
-    assert_fails(acu_device_open_peer(device, NULL), ACU_ERR_INVALID, "device is NULL");
+    assert_fails(acu_device_open_peer(device, NULL), ACU_ERR_INVALID, "the peer is NULL");
+    assert_fails(acu_device_open_peer(NULL, device), ACU_ERR_INVALID, "the device is NULL");
     test_close(device);
 }
 

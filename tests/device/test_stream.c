@@ -403,6 +403,11 @@ static void wrong_handles_are_told(void **state)
     assert_fails(acu_stream_poll((acu_stream *)event), ACU_ERR_INVALID, "wants a stream, got a");
     assert_fails(acu_stream_poll(NULL), ACU_ERR_INVALID, "stream is NULL");
     assert_fails(acu_event_record(event, NULL), ACU_ERR_INVALID, "acu_event_record|stream is NULL");
+    assert_fails(acu_stream_order_after(NULL, stream), ACU_ERR_INVALID, "the stream is NULL");
+    assert_fails(acu_stream_order_after(stream, NULL), ACU_ERR_INVALID, "the other stream is NULL");
+    float ms = 0;
+    assert_fails(acu_event_elapsed_ms(NULL, event, &ms), ACU_ERR_INVALID, "the start event is NULL");
+    assert_fails(acu_event_elapsed_ms(event, NULL, &ms), ACU_ERR_INVALID, "the end event is NULL");
     assert_fails(acu_stream_create(device, 0, NULL), ACU_ERR_INVALID, "nowhere");
     assert_fails(acu_stream_fork(stream, NULL), ACU_ERR_INVALID, "nowhere");
     assert_fails(acu_event_create(device, false, NULL), ACU_ERR_INVALID, "nowhere");
