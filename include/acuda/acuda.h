@@ -51,6 +51,8 @@
  *             a struct means all defaults. So a struct may grow from one version to the next: the
  *             fields that an older program's struct does not have count as zero, and a newer
  *             program is refused (NOT_SUPPORTED) if it sets one that the library does not know.
+ * Version     ACU_VERSION_MAJOR, _MINOR and _PATCH, and ACU_VERSION for comparing, are those of the
+ *             headers; acu_version gives that of the library (base.h).
  *
  * Each header is the manual of its part. A suggested reading order:
  *

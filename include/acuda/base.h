@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What every other header needs: export and language macros, the source line that made an
- * operation, time spans, and user data with its release function.
+ * What every other header needs: the version, export and language macros, the source line that made
+ * an operation, time spans, and user data with its release function.
  */
 #ifndef ACUDA_BASE_H
 #define ACUDA_BASE_H
@@ -9,6 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The version of these headers. As one number, 10000 for a major, 100 for a minor version, for
+ * comparing. acu_version is that of the library that the program runs with. The build reads the
+ * three numbers here. */
+#define ACU_VERSION_MAJOR 0
+#define ACU_VERSION_MINOR 1
+#define ACU_VERSION_PATCH 0
+#define ACU_VERSION (ACU_VERSION_MAJOR * 10000 + ACU_VERSION_MINOR * 100 + ACU_VERSION_PATCH)
 
 #ifdef __cplusplus
 #define ACU_BEGIN extern "C" {
@@ -100,6 +108,8 @@ template <typename T, size_t N> static inline acui_list<T> acui_list_of(const T 
 #define ACU_MS(n) (ACUI_CAST(uint64_t, n) * 1000000u)
 #define ACU_SECONDS(n) (ACUI_CAST(uint64_t, n) * 1000000000u)
 ACU_BEGIN
+/* ACU_VERSION, as it was when the library was built. */
+ACU_API int acu_version(void);
 /* The current time in nanoseconds, on the clock that spans are measured with: monotonic, with an
  * arbitrary zero. */
 ACU_API uint64_t acu_now(void);

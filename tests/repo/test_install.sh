@@ -22,11 +22,15 @@ mkdir "$work/user"
 cat >"$work/user/main.c" <<'END'
 #include <acuda/acuda.h>
 #include <acuda/adapters/epoll.h>
+#include <stdio.h>
 int main(void)
 {
     acu_epoll *adapter;
     if (acu_epoll_start(-1, (epoll_data_t){.fd = 0}, NULL, NULL, &adapter) != ACU_ERR_INVALID)
         return 1;
+    if (acu_version() != ACU_VERSION)
+        return 1;
+    printf("%d.%d.%d\n", ACU_VERSION_MAJOR, ACU_VERSION_MINOR, ACU_VERSION_PATCH);
     return acu_dtype_bytes(ACU_F32) == 4 ? 0 : 1;
 }
 END
@@ -41,8 +45,10 @@ target_link_libraries(static acuda::acuda_static)
 END
 cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/usr" >>"$work/log"
 cmake --build "$work/user/build" >>"$work/log" || { cat "$work/log" && exit 1; }
-"$work/user/build/shared"
-"$work/user/build/static"
+# Headers, library and files for the build are of one version.
+version=$(sed -n 's/^Version: //p' "$(find "$work/usr" -name acuda.pc)")
+[ "$("$work/user/build/shared")" = "$version" ]
+[ "$("$work/user/build/static")" = "$version" ]
 
 # Kernels, compiled ahead of time: by the CMake function, also of a folder that did not look for acuda,
 # and of a file outside of the project.
@@ -145,7 +151,7 @@ if command -v pkg-config >/dev/null; then
     # shellcheck disable=SC2046 # flags are words
     gcc "$work/user/main.c" -o "$work/user/by-pc" -Wl,-rpath,"$pc/.." \
         $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs acuda)
-    "$work/user/by-pc"
+    [ "$("$work/user/by-pc")" = "$version" ]
     kernels=$(PKG_CONFIG_PATH=$pc pkg-config --variable=kernelsdir acuda)
     # As in docs/kernels.md.
     if [ -n "$clang" ]; then
