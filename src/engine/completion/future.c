@@ -141,6 +141,16 @@ static void resolve_waited(acu_future *future, acu_status status, acui_fault *fa
         acui_done_announce();
 }
 
+/* All notices, in the order in which they were added. Lock held. */
+static acui_notice *take_notices(acu_future *future)
+{
+    acui_notice *last = future->notices, *first = last ? last->next : NULL;
+    if (last)
+        last->next = NULL;
+    future->notices = NULL;
+    return first;
+}
+
 static acui_future_state resolve(acu_future *future, acu_status status, acui_fault *fault,
                                  bool given_up)
 {
@@ -149,13 +159,12 @@ static acui_future_state resolve(acu_future *future, acu_status status, acui_fau
         acui_lock_give(&future->lock);
         return ACUI_FUTURE_DONE;
     }
+    acui_notice *notices = take_notices(future);
     acui_fault *own = status == ACU_ERR_DEPENDENCY
-                          ? acui_group_outcome(future->notices, &status, fault)
+                          ? acui_group_outcome(notices, &status, fault)
                           : acui_fault_retain(fault);
     future->status = status;
     future->fault = own;
-    acui_notice *notices = future->notices;
-    future->notices = NULL;
     acui_future_state was = set_done(future, fault, given_up);
     acui_lock_give(&future->lock);
     acui_deadline_drop(future);
@@ -327,12 +336,8 @@ void acui_future_add(acu_future *future, acui_notice *notice)
     acui_future_begin(future);
     acui_lock_take(&future->lock);
     bool done = acui_future_state_of(future) == ACUI_FUTURE_DONE;
-    if (!done) {
-        acui_notice **end = &future->notices; /* in the order in which they were added */
-        while (*end)
-            end = &(*end)->next;
-        *end = notice;
-    }
+    if (!done)
+        acui_future_append(future, notice);
     acui_lock_give(&future->lock);
     if (!done) {
         acui_flight_want_future(future);

@@ -110,7 +110,7 @@ struct acu_future {
         };
     };
     char *context; /* of `origin`: as in a record; owned; NULL: none */
-    acui_notice *notices;
+    acui_notice *notices; /* the last of them, which leads to the first; NULL: there are none */
     acu_module *module; /* of a load; owned */
     struct { /* acu_schedule, and then the thread that moves the state on from SCHEDULED */
         acu_op *op;         /* the taken op, to be submitted to: */
@@ -130,6 +130,16 @@ struct acu_future {
 static inline acui_future_state acui_future_state_of(const acu_future *future)
 {
     return (acui_future_state)atomic_load_explicit(&future->state, memory_order_acquire);
+}
+
+/* Put a notice behind the others. Lock held, or no other thread has the future. */
+static inline void acui_future_append(acu_future *future, acui_notice *notice)
+{
+    acui_notice *last = future->notices;
+    notice->next = last ? last->next : notice;
+    if (last)
+        last->next = notice;
+    future->notices = notice;
 }
 
 /* ---- future.c ---- */

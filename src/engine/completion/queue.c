@@ -233,7 +233,7 @@ acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag
     acui_notice *notice;
     ACUI_TRY(new_notice(future, queue, "acu_submit", &notice));
     notice->tag = tag;
-    future->notices = notice; /* no other thread has the future yet */
+    acui_future_append(future, notice); /* no other thread has the future yet */
     atomic_store_explicit(&future->told, true, memory_order_relaxed);
     return ACU_OK;
 }
@@ -241,7 +241,7 @@ acu_status acui_queue_prepare(acu_future *future, acu_queue *queue, uint64_t tag
 bool acui_queue_forget(acu_future *future)
 {
     acui_lock_take(&future->lock);
-    acui_notice *notice = future->notices;
+    acui_notice *notice = future->notices; /* the only one */
     future->notices = NULL;
     acui_lock_give(&future->lock);
     if (!notice)
