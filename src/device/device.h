@@ -35,6 +35,10 @@ struct acu_module;
 /* Streams for branches: taken while a submission is issued, whether idle or not. */
 #define ACUI_SIDE_STREAMS 16
 
+/* Priorities that are told apart where work waits. CUDA's devices have 6; if there are ever more,
+ * the least urgent ones count as one. */
+#define ACUI_URGENCIES 8
+
 /*
  * A bound on work in flight, which the engine enforces: at most `limit` places are taken (0: no
  * bound), and tasks that find none wait in a list. A stream's gate counts what is in the driver's
@@ -44,7 +48,8 @@ struct acu_module;
 typedef struct acui_gate {
     uint32_t limit;
     _Atomic(uint32_t) used, waiting;
-    struct acui_task *first; /* of those that wait; the engine's lock */
+    struct acui_task *first; /* of those that wait, the most urgent ones first; the engine's lock */
+    struct acui_task *last[ACUI_URGENCIES]; /* of each urgency; NULL: none of it waits */
 } acui_gate;
 /* Where a thread can wait in the driver: blocked.c. */
 typedef struct acui_post {

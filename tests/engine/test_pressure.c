@@ -150,6 +150,31 @@ static void or_is_refused(void **state)
     finish(device);
 }
 
+/* Also if there are several priorities, and those of one come one by one. */
+static void each_priority_keeps_its_order(void **state)
+{
+    (void)state;
+    acu_device *device = open_bounded(1);
+    const int most = acu_device_info_of(device)->greatest_priority;
+    const int priorities[] = {0, most / 2, most, 0, most, most / 2, 0, most};
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    atomic_store(&issues, 0);
+    acu_future *f[9] = {occupy(device, stream)};
+    for (int i = 0; i < 8; i++)
+        f[i + 1] = submit_with(device, noted(i),
+                               (acu_submit_options){.priority = priorities[i]});
+    test_gate_open();
+    for (int i = 0; i < 9; i++)
+        wait_and_drop(f[i]);
+    for (int i = 2; i < 9; i++) {
+        int a = issued[i - 1], b = issued[i];
+        assert_true(priorities[a] < priorities[b] || (priorities[a] == priorities[b] && a < b));
+    }
+    acu_stream_release(stream);
+    finish(device);
+}
+
 static void the_urgent_go_first(void **state)
 {
     (void)state;
@@ -367,6 +392,7 @@ int main(void)
         cmocka_unit_test(more_waits_on_the_host),
         cmocka_unit_test(or_is_refused),
         cmocka_unit_test(the_urgent_go_first),
+        cmocka_unit_test(each_priority_keeps_its_order),
         cmocka_unit_test(pieces_do_not_wait_for_each_other),
         cmocka_unit_test(opening_again_agrees),
         cmocka_unit_test(full_queues_block_nobody),

@@ -39,15 +39,44 @@ static bool enter_at_once(acui_gate *gate)
     return atomic_load_explicit(&gate->waiting, memory_order_seq_cst) == 0 && take_place(gate);
 }
 
+/* From 0, the most urgent, to ACUI_URGENCIES - 1. */
+static int urgency(const acui_task *task)
+{
+    int level = task->stream->priority - task->device->info.greatest_priority;
+    return level < 0 ? 0 : level < ACUI_URGENCIES ? level : ACUI_URGENCIES - 1;
+}
+
+/* Behind those that are as urgent, or more so: there may be very many. Lock held. */
+static void put_in_line(acui_gate *gate, acui_task *task)
+{
+    int own = urgency(task), level = own;
+    while (level >= 0 && !gate->last[level])
+        level--;
+    acui_task **link = level < 0 ? &gate->first : &gate->last[level]->next_ready;
+    task->next_ready = *link;
+    *link = task;
+    gate->last[own] = task;
+}
+
+/* Lock held; there is one. */
+static acui_task *take_first(acui_gate *gate)
+{
+    acui_task *task = gate->first;
+    int level = urgency(task);
+    gate->first = task->next_ready;
+    task->next_ready = NULL;
+    if (gate->last[level] == task)
+        gate->last[level] = NULL;
+    return task;
+}
+
 /* Take tasks off the list while there is room for them, and return them. Lock held. */
 static acui_task *let_in(acui_gate *gate)
 {
     acui_task *list = NULL, **end = &list;
     while (gate->first && take_place(gate)) {
-        acui_task *task = gate->first;
-        gate->first = task->next_ready;
+        acui_task *task = take_first(gate);
         atomic_fetch_sub_explicit(&gate->waiting, 1, memory_order_seq_cst);
-        task->next_ready = NULL;
         task->gates.passed++;
         *end = task;
         end = &task->next_ready;
@@ -60,11 +89,7 @@ static acui_task *wait_at(acui_gate *gate, acui_task *task)
 {
     pthread_mutex_lock(&lock);
     atomic_fetch_add_explicit(&gate->waiting, 1, memory_order_seq_cst);
-    acui_task **link = &gate->first;
-    while (*link && (*link)->stream->priority <= task->stream->priority)
-        link = &(*link)->next_ready;
-    task->next_ready = *link;
-    *link = task;
+    put_in_line(gate, task);
     acui_task *list = let_in(gate); /* somebody may have left meanwhile */
     pthread_mutex_unlock(&lock);
     return list;
