@@ -2,8 +2,9 @@
 /*
  * A file that is larger than device memory, streamed through the GPU: read, upload, kernel,
  * download and write are one submission for each chunk. A few slots take turns, so memory is
- * bounded. While one chunk is written, another is computed and a third is read: the steps in a slot
- * are ordered by its data, and the slots share nothing.
+ * bounded. While one chunk is read or written, the others are on the device: the steps in a slot
+ * are ordered by its data, and the slots share nothing. (Reading and writing take turns, since host
+ * work of all submissions has one thread.)
  *
  *     stream_file IN OUT [CHUNK-KIB]    writes the inverted bytes of IN to OUT
  *     stream_file                       does so with a temporary file, and checks the result

@@ -696,7 +696,8 @@ ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *
  * touches, and later ops on the same data wait for it. Its tensors are host tensors (pinned or
  * wrapped), whose contents may be read and written as the arguments say. `fn` may take its time,
  * and may submit, but not wait. If it returns anything but ACU_OK, the submission fails with
- * CALLBACK.
+ * CALLBACK. Host functions of all submissions run one after the other, on one thread; those that
+ * clean up (acu_finally) and the decisions of acu_or_else_if go ahead of others that wait.
  *
  * In the macro, as in acu_foreign, the user data is followed by at least one argument. To give the
  * user data a release function, or to pass no arguments, call the function that the macro stands

@@ -2,6 +2,7 @@
 /*
  * The worker: src/engine/host/worker.c itself, while the last close ends it. What was handed over
  * is run, once, also what comes when the thread has left its loop; and there are never two threads.
+ * One task is among those that go first, the other is not.
  */
 #include "one_thread.h"
 
@@ -25,6 +26,7 @@ enum { TASKS = 2 };
 static acui_submission submission;
 static acu_op ops[TASKS];
 static acui_node nodes[TASKS];
+static acui_part cleanup = {.kind = ACUI_PART_FINALLY}, inner = {.parent = &cleanup};
 static acui_task tasks[TASKS];
 static int ran[TASKS];
 static _Atomic(uint32_t) given;
@@ -68,7 +70,8 @@ static acu_status do_nothing(void *user, const acu_val *values, size_t count)
 
 static void start(void)
 {
-    worker.first = worker.last = NULL;
+    worker.ends = worker.rest = (line){.first = NULL};
+    worker.ahead = 0;
     worker.running = worker.stop = false;
     model_starts = model_ends = given = 0;
     memset(ran, 0, sizeof ran);
@@ -76,7 +79,8 @@ static void start(void)
         ops[i].u.call.host = do_nothing;
         nodes[i].kind = ACUI_NODE_HOST;
         nodes[i].u.call.op = &ops[i];
-        tasks[i] = (acui_task){.submission = &submission, .first = &nodes[i]};
+        tasks[i] = (acui_task){.submission = &submission, .first = &nodes[i],
+                               .part = i ? &inner : NULL};
     }
 }
 

@@ -123,6 +123,35 @@ static void finish(acu_device *device)
     test_leaks_none();
 }
 
+/* Host work in the order in which it ran. */
+static int noted[64];
+static _Atomic(int) notes;
+
+static acu_status note(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    int i = atomic_fetch_add(&notes, 1);
+    if (i < 64)
+        noted[i] = (int)(intptr_t)user;
+    return ACU_OK;
+}
+
+static acu_status note_and_fail(void *user, const acu_val *values, size_t count)
+{
+    return note(user, values, count), ACU_ERR_INVALID;
+}
+
+static bool note_asked(void *user, const acu_error *error)
+{
+    (void)error;
+    return note(user, NULL, 0), true;
+}
+
+static acu_op *noting(acu_host_fn fn, int number)
+{
+    return acu_op_host(fn, ACU_USER((void *)(intptr_t)number), NULL, 0, ACU_SITE);
+}
+
 /* ---- or_else ---- */
 
 static void a_success_needs_no_alternative(void **state)
@@ -989,6 +1018,65 @@ static void it_runs_when_given_up(void **state)
     assert_int_equal(runs, 1);
 }
 
+/* Else each of many submissions would be complete only after the host work of all. */
+static void what_ends_a_submission_goes_first(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    atomic_store(&notes, 0);
+    test_host_gate_close();
+    acu_future *futures[5] = {test_submit(device, bare(test_pass_host_gate))};
+    for (int i = 1; i < 4; i++) {
+        acu_op *work = noting(note, 10 * i);
+        futures[i] = test_submit(device, acu_finally(work, noting(note, 10 * i + 1)));
+    }
+    acu_op *last = acu_or_else_if(noting(note_and_fail, 40), noting(note, 43), note_asked,
+                                  (void *)(intptr_t)41);
+    futures[4] = test_submit(device, acu_finally(last, noting(note, 44)));
+    acu_future *plain = test_submit(device, noting(note, 50));
+    test_host_gate_open();
+    for (int i = 0; i < 5; i++) {
+        assert_works(acu_future_wait(futures[i], ACU_FOREVER));
+        acu_future_release(futures[i]);
+    }
+    assert_works(acu_future_wait(plain, ACU_FOREVER));
+    acu_future_release(plain);
+    /* The alternative is ordinary work, so it comes behind what was there before it. */
+    static const int order[] = {10, 11, 20, 21, 30, 31, 40, 41, 50, 43, 44};
+    assert_int_equal(notes, 11);
+    assert_memory_equal(noted, order, sizeof order);
+    finish(device);
+}
+
+/* Where one end follows another without pause, other host work gets on too. */
+static void what_ends_submissions_holds_nothing_up_for_good(void **state)
+{
+    (void)state;
+    enum { ENDS = 40 };
+    acu_device *device = begin();
+    acu_future *futures[ENDS + 2];
+    atomic_store(&notes, 0);
+    test_host_gate_close();
+    futures[ENDS] = test_submit(device, bare(test_pass_host_gate));
+    test_host_gate_await();
+    futures[ENDS + 1] = test_submit(device, noting(note, ENDS));
+    for (int i = 0; i < ENDS; i++) /* what it comes after is over already */
+        futures[i] = test_submit(device, acu_finally(acu_scalar(acu_i32(i)), noting(note, i)));
+    test_host_gate_open();
+    for (int i = 0; i < ENDS + 2; i++) {
+        assert_works(acu_future_wait(futures[i], ACU_FOREVER));
+        acu_future_release(futures[i]);
+    }
+    int at = 0, ends = 0;
+    for (int i = 0; i <= ENDS; i++)
+        if (noted[i] == ENDS)
+            at = i;
+        else
+            assert_int_equal(noted[i], ends++);
+    assert_in_range(at, 1, ENDS - 1);
+    finish(device);
+}
+
 static void no_graphs(void **state)
 {
     (void)state;
@@ -1033,6 +1121,8 @@ int main(void)
         cmocka_unit_test(not_where_the_alternative_does_not_run),
         cmocka_unit_test(where_the_alternative_was_begun),
         cmocka_unit_test(it_runs_when_given_up),
+        cmocka_unit_test(what_ends_a_submission_goes_first),
+        cmocka_unit_test(what_ends_submissions_holds_nothing_up_for_good),
         cmocka_unit_test(no_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
  * other. These must not wait, so one thread is enough to make progress. Work of acuda's own that a
  * thread waits for (acui_own_work) is left to that thread.
  *
+ * What ends a submission that is otherwise done, or says what becomes of one, goes first: else each
+ * of many submissions would end only after the host work of all.
+ *
  * What is handed over is run once, also while the last close ends the thread (acui_worker_stop):
  * `running` stays set until it is joined, so there are never two, and what came too late for it is
  * run by the thread that joins it.
@@ -20,10 +23,17 @@
 #include "engine/report/report.h"
 #include "op/rescue.h"
 
+typedef struct line { /* linked through next_ready */
+    acui_task *first, *last;
+} line;
+
+#define MOST_AHEAD 16 /* so that the others get on, too, where one end follows another */
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    acui_task *first, *last; /* linked through next_ready */
+    line ends, rest; /* those that go first; the others */
+    unsigned ahead;  /* how many of `ends` went in a row while some of `rest` waited */
     bool running, stop;
     pthread_t thread;
 } worker = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
@@ -104,17 +114,51 @@ void acui_own_work_look(acui_own_work *own)
 
 /* ---- the worker ---- */
 
+/* It is part of what acu_finally runs in any case, or the decision of an acu_or_else_if. */
+static bool goes_first(const acui_task *task)
+{
+    const acui_part *part = task->part;
+    while (part && part->kind != ACUI_PART_FINALLY)
+        part = part->parent;
+    return part || task->first->kind == ACUI_NODE_DECIDE;
+}
+
+/* Lock held. */
+static void put_in_line(acui_task *task)
+{
+    line *l = goes_first(task) ? &worker.ends : &worker.rest;
+    if (l->first)
+        l->last->next_ready = task;
+    else
+        l->first = task;
+    l->last = task;
+}
+
+/* NULL: there is none. Lock held. */
+static acui_task *take_first(void)
+{
+    bool rest = worker.rest.first && (!worker.ends.first || worker.ahead >= MOST_AHEAD);
+    line *l = rest ? &worker.rest : &worker.ends;
+    acui_task *task = l->first;
+    if (!task)
+        return NULL;
+    worker.ahead = rest || !worker.rest.first ? 0 : worker.ahead + 1;
+    l->first = task->next_ready;
+    task->next_ready = NULL;
+    return task;
+}
+
 /* Until the worker is told to stop, and nothing is left. Lock held, given up meanwhile. */
 static void work(void)
 {
-    while (!worker.stop || worker.first) {
-        acui_task *task = worker.first;
+    for (;;) {
+        acui_task *task = take_first();
+        if (!task && worker.stop)
+            return;
         if (!task) {
             pthread_cond_wait(&worker.work, &worker.lock);
             continue;
         }
-        worker.first = task->next_ready;
-        task->next_ready = NULL;
         pthread_mutex_unlock(&worker.lock);
         acui_run_tasks(call(task));
         pthread_mutex_lock(&worker.lock);
@@ -157,11 +201,7 @@ acui_task *acui_host_run(acui_task *task)
     bool running = worker.running;
     if (running) {
         note_going(task);
-        if (worker.first)
-            worker.last->next_ready = task;
-        else
-            worker.first = task;
-        worker.last = task;
+        put_in_line(task);
         pthread_cond_signal(&worker.work);
     }
     pthread_mutex_unlock(&worker.lock);
