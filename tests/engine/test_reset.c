@@ -213,16 +213,21 @@ static void no_calls(void)
     acu_driver_count_calls(false);
 }
 
-/* An old kernel, tensor or pool beside a new one: the ordinals are the same. */
+/* An old kernel, tensor or pool beside a new one: the ordinals are the same. An old stream or
+ * policy is not passed over. */
 static void does_not_mix(const things *t, acu_device *fresh)
 {
     acu_submit_options from_pool = {.size = sizeof from_pool, .pool = t->pool};
+    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = t->stream};
+    acu_submit_options by_policy = {.size = sizeof by_policy, .policy = t->policy};
     acu_kernel *kernel = test_kernel(fresh, test_reset_ptx, "count");
     acu_tensor *x = zero(fresh);
     STALE(acu_submit(NULL, count_op(kernel, t->tensor, 0), NULL, NULL));
     STALE(acu_submit(NULL, count_op(t->kernel, x, 0), NULL, NULL));
     STALE(acu_submit(NULL, acu_copy(x, t->tensor), NULL, NULL));
     STALE(acu_submit(fresh, acu_dup(x), &from_pool, NULL));
+    STALE(acu_submit(fresh, acu_dup(x), &on_stream, NULL));
+    STALE(acu_submit(fresh, acu_dup(x), &by_policy, NULL));
     STALE(acu_submit(fresh, acu_with_pool(t->pool, acu_dup(x)), NULL, NULL));
     acu_tensor_release(x);
     acu_kernel_release(kernel);

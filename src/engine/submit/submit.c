@@ -271,6 +271,14 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
 
 /* ---- the public functions ---- */
 
+/* What was made before a reset: a submission to the new device would pass over it in silence. A
+ * device that is only lost is left to the work on it. */
+static acu_status check_age(const acu_device *device)
+{
+    bool stale = device && atomic_load_explicit(&device->stale, memory_order_acquire);
+    return stale ? acui_device_check(device) : ACU_OK;
+}
+
 static acu_status check_options(acu_device *device, const acu_submit_options *given,
                                 acu_submit_options *options, const char *function)
 {
@@ -292,7 +300,9 @@ static acu_status check_options(acu_device *device, const acu_submit_options *gi
     if (options->policy && options->stream)
         return acui_fail(ACU_ERR_INVALID, "%s: a policy and a stream were given; choose one",
                          function);
-    return ACU_OK;
+    ACUI_TRY(check_age(acu_policy_device(options->policy)));
+    ACUI_TRY(check_age(acu_stream_device(options->stream)));
+    return check_age(options->pool ? options->pool->device : NULL);
 }
 
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
