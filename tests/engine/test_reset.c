@@ -490,6 +490,37 @@ static void threads_that_hand_over_are_told(void **state)
     other_threads_are_told(true);
 }
 
+/* Its record says so, whoever was to plan it. */
+static void what_was_only_scheduled_says_where_it_is_from(void **state)
+{
+    (void)state;
+    for (int runtime_thread = 0; runtime_thread < 2; runtime_thread++) {
+        acu_open_options options = test_options(0);
+        options.runtime_thread = runtime_thread;
+        acu_device *old = NULL;
+        acu_policy *policy;
+        acu_future *future;
+        acu_error error;
+        assert_works(acu_open(&options, &old));
+        assert_works(acu_policy_single(old, NULL, &policy));
+        acu_tensor *x = zero(old);
+        acu_op *op = acu_op_named(acu_fill(x, acu_i32(1)), "my fill");
+        assert_works(acu_schedule(policy, op, &future));
+        acu_device *fresh = reset(old);
+        assert_works(acu_future_start(future));
+        assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_STALE);
+        assert_int_equal(acu_future_error(future, &error), ACU_ERR_STALE);
+        assert_string_equal(error.op, "my fill");
+        assert_non_null(error.file);
+        acu_future_release(future);
+        acu_tensor_release(x);
+        acu_policy_release(policy);
+        test_close(old);
+        test_close(fresh);
+        leaves_nothing();
+    }
+}
+
 /* ---- several devices ---- */
 
 static void direct_access_goes_with_the_context(void **state)
@@ -664,6 +695,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(work_in_flight_is_waited_for),
         cmocka_unit_test(threads_that_use_it_are_told),
         cmocka_unit_test(threads_that_hand_over_are_told),
+        cmocka_unit_test(what_was_only_scheduled_says_where_it_is_from),
         cmocka_unit_test(direct_access_goes_with_the_context),
         cmocka_unit_test(what_the_driver_heals_works_again),
         cmocka_unit_test(what_does_not_heal_is_said),

@@ -240,6 +240,7 @@ acu_status acui_future_begin(acu_future *future)
     acu_stream *stream = future->scheduled.stream;
     acu_status status = acui_submit(stream->device, op, &options, stream, future);
     if (status != ACU_OK) {
+        acui_future_sign(future, acui_error()); /* it may have been refused before it was planned */
         acui_fault *fault = acui_fault_new(acui_error());
         acui_resolve(future, status, fault);
         acui_fault_release(fault);
