@@ -3,7 +3,8 @@
  * A group: src/engine/completion/group.c itself. It is cancelled while the failure of a member
  * gives up the others: each is ended, also those that are on the device, which a failure leaves
  * alone. A member that fails because another one was given up is given up like that one; one that
- * fails meanwhile for another reason makes the group fail.
+ * fails meanwhile for another reason makes the group fail. A group is drained, and its members are
+ * over just when the time is: it was too late only if one of them was given up.
  */
 #include "explore.h"
 
@@ -19,7 +20,7 @@ enum { MEMBERS = 4 }; /* the first one fails */
 static acu_group *group;
 static acu_future futures[MEMBERS];
 static member all[MEMBERS];
-static _Atomic(uint32_t) ended[MEMBERS];
+static _Atomic(uint32_t) ended[MEMBERS], told; /* `told`: how many the group knows of */
 static bool held_up[MEMBERS];
 
 /* ---- what it uses ---- */
@@ -57,8 +58,16 @@ uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin, uint64
 
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
-    (void)next, (void)timeout;
-    return look(context, 0);
+    (void)next;
+    for (;;) {
+        uint32_t seen = told;
+        acu_status status = look(context, 0);
+        if (status != ACU_NOT_READY)
+            return status;
+        if (timeout != ACU_FOREVER)
+            return ACU_TIMEOUT;
+        explore_park(&told, seen);
+    }
 }
 
 bool acui_future_is_held_up(acu_future *future)
@@ -74,6 +83,8 @@ static void end(int i, acu_status status)
         return;
     futures[i].status = status;
     acui_group_done(&all[i].notice);
+    told++;
+    explore_unpark(&told);
 }
 
 void acui_future_end(acu_future *future, acu_status status, const char *message)
@@ -94,6 +105,7 @@ static void start(void)
         explore_fail("no group");
     memset(futures, 0, sizeof futures);
     memset(all, 0, sizeof all);
+    told = 0;
     for (int i = 0; i < MEMBERS; i++) {
         ended[i] = 0;
         held_up[i] = i == 2;
@@ -126,6 +138,16 @@ static void fail_alone(void)
 
 static void cancel(void) { acu_group_cancel(group); }
 
+static acu_status drained;
+
+static void drain(void) { drained = acu_group_drain(group, ACU_MS(1)); }
+
+static void succeed(void)
+{
+    for (int i = 0; i < MEMBERS; i++)
+        end(i, ACU_OK);
+}
+
 static void all_ended(void)
 {
     for (int i = 0; i < MEMBERS; i++)
@@ -150,6 +172,17 @@ static void one_outcome(void)
         explore_fail("the group's outcome is not that of the member that failed");
 }
 
+static void drained_in_time_or_not(void)
+{
+    all_ended();
+    bool given_up = false;
+    for (int i = 0; i < MEMBERS; i++)
+        given_up |= futures[i].status == ACU_ERR_CANCELLED;
+    if (drained != (given_up ? ACU_TIMEOUT : ACU_OK))
+        explore_fail("draining returns %d, and a member was%s given up", (int)drained,
+                     given_up ? "" : " not");
+}
+
 int main(int argc, char **argv)
 {
     static const explore_model models[] = {
@@ -161,6 +194,8 @@ int main(int argc, char **argv)
          .check = all_cancelled, .interruptions = 4, .delays = 0},
         {.name = "one fails by itself", .start = start, .threads = {cancel, fail_alone},
          .check = one_outcome, .interruptions = 4, .delays = 0},
+        {.name = "the rest is over as the time is", .start = start, .threads = {drain, succeed},
+         .check = drained_in_time_or_not, .interruptions = 3, .delays = 0},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

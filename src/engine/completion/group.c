@@ -39,6 +39,7 @@ struct acu_group {
     bool collect, keep_going;
     pthread_mutex_t lock;
     size_t pending, collected; /* not over (reserved places included); over and not taken */
+    size_t given_up;           /* how many were over as CANCELLED, by whomever */
     bool closed;               /* it takes no more members */
     bool cancelled;            /* ... and the members that it has are given up */
     bool failed;               /* some member failed, with: */
@@ -370,6 +371,7 @@ void acui_group_done(acui_notice *notice)
     take_out(m);
     bool first = note_failure(group, notice->future);
     group->pending--;
+    group->given_up += notice->future->status == ACU_ERR_CANCELLED;
     if (collect) {
         put(&group->over, m);
         group->collected++;
@@ -518,6 +520,14 @@ static void close_group(acu_group *group)
     pthread_mutex_unlock(&group->lock);
 }
 
+static size_t count_given_up(acu_group *group)
+{
+    pthread_mutex_lock(&group->lock);
+    size_t count = group->given_up;
+    pthread_mutex_unlock(&group->lock);
+    return count;
+}
+
 acu_status acu_group_drain(acu_group *group, uint64_t timeout)
 {
     ACUI_CHECK(group, GROUP);
@@ -525,9 +535,12 @@ acu_status acu_group_drain(acu_group *group, uint64_t timeout)
     close_group(group);
     acu_status status = acui_wait_until(look_all, acui_next_of_futures, group, timeout);
     if (status == ACU_TIMEOUT) {
+        size_t before = count_given_up(group);
         give_up_all(group, "its group was drained, and it was not complete in time");
         /* Other threads may be about to tell the group. */
         acui_wait_until(look_all, acui_next_of_futures, group, ACU_FOREVER);
+        if (count_given_up(group) == before)
+            status = ACU_OK; /* the rest was over by itself since the last look */
     }
     acu_status failure = outcome(group);
     return failure == ACU_OK ? status : failure;
