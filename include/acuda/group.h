@@ -95,7 +95,7 @@ ACU_API acu_status acu_group_drain(acu_group *group, uint64_t timeout);
 /*
  * Take no more members, and give a future that is complete when all members are over, with the
  * first failure or ACU_OK: for queues, callbacks and loops. It yields no values; cancelling it
- * cancels no member.
+ * cancels no member. Another call gives the same future, unless that was cancelled.
  * Errors: NO_MEMORY.
  */
 ACU_API acu_status acu_group_finish(acu_group *group, acu_future **future);

@@ -479,8 +479,12 @@ static void with_a_queue(void **state)
     assert_works(acu_future_cancel(all));
     ends(all, ACU_ERR_CANCELLED);
     assert_int_equal(acu_group_pending(group), 1);
+    assert_works(acu_group_finish(group, &all)); /* another one */
+    assert_int_equal(acu_future_poll(all), ACU_NOT_READY);
     test_host_gate_open();
     ends(begun, ACU_OK);
+    assert_works(acu_future_wait(all, ACU_FOREVER));
+    ends(all, ACU_OK);
     acu_group_release(group);
     acu_tensor_release(x);
     acu_queue_release(queue);

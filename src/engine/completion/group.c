@@ -47,7 +47,8 @@ struct acu_group {
     acui_fault *fault;
     members active, seen; /* not over; while members are being given up: not asked yet, and asked */
     members over;
-    acu_future *last; /* of acu_group_finish; kept; NULL: none, or it is complete */
+    acu_future *last; /* of acu_group_finish; kept; NULL: none, or it is complete. The program may
+                       * have cancelled it */
 };
 
 /* ---- lists; lock held ---- */
@@ -551,17 +552,20 @@ acu_status acu_group_finish(acu_group *group, acu_future **future)
     ACUI_CHECK(group, GROUP);
     if (!future)
         return acui_fail(ACU_ERR_INVALID, "acu_group_finish: nowhere to put the future");
-    acu_future *f = NULL;
+    acu_future *f = NULL, *cancelled = NULL;
     ACUI_TRY(acui_future_new(&f));
     pthread_mutex_lock(&group->lock);
-    bool begun = group->last != NULL;
+    bool begun = group->last && acui_future_state_of(group->last) != ACUI_FUTURE_DONE;
     group->closed = true;
-    if (!begun)
+    if (!begun) {
+        cancelled = group->last; /* by the program; NULL: there was none */
         group->last = acui_future_keep(f);
+    }
     acu_future *same = begun ? acu_future_retain(group->last) : f;
     acu_future *last = take_last(group);
     pthread_mutex_unlock(&group->lock);
     finish(group, last);
+    acui_future_put(cancelled);
     if (begun)
         acu_future_release(f);
     *future = same;
