@@ -68,7 +68,8 @@ ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_fut
  * that calls it in a loop of its own needs no descriptor: it looks at one busy stream after the
  * other until there is something to take or some 4 us have passed; the next take goes on with the
  * other streams. Never blocks. Callbacks and releases of user data that run inside may drop the
- * last reference to the queue.
+ * last reference to the queue. A call in a callback takes what comes next, and the call around it
+ * what comes after that.
  * Returns ACU_OK even if there are none (*count is 0). Fewer than `room` does not mean that there
  * are no more; the descriptor tells, which is why it must be waited for level-triggered. Driver:
  * cuEventQuery, one or two per stream that it looks at. Errors: INVALID (no room).
@@ -84,8 +85,8 @@ ACU_API acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t
 /*
  * For a function of the program that runs inside acu_queue_take or acu_queue_wait of this queue (a
  * callback, a release): makes these calls return when that function does, with the completions that
- * they have so far. Anything else that they took off the queue goes back, ahead of the rest.
- * Applies to all such calls that this thread is in; does nothing elsewhere.
+ * they have so far. Anything else stays on the queue. Applies to all such calls that this thread is
+ * in; does nothing elsewhere.
  */
 ACU_API void acu_queue_break(acu_queue *queue);
 

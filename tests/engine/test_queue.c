@@ -506,15 +506,55 @@ static void breaking_off_ends_all_takes_of_the_thread(void **state)
     assert_works(acu_future_call(future, b.queue, hear, ACU_USER(&h)));
     assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
     assert_works(acu_future_notify(future, b.queue, 1));
-    assert_works(acu_queue_wait(b.queue, done, 2, &count, ACU_FOREVER)); /* the first two */
+    assert_works(acu_queue_wait(b.queue, done, 2, &count, ACU_FOREVER));
     assert_int_equal(count, 0);
     assert_int_equal(atomic_load(&b.broke), 1);
-    assert_int_equal(h.calls, 0);
-    assert_works(acu_queue_take(b.queue, done, 1, &count));
-    assert_int_equal(h.calls, 1);
+    assert_int_equal(h.calls, 1); /* by the take inside, before the one that breaks off */
+    assert_int_equal(acu_queue_pending(b.queue), 1);
     takes_tags(b.queue, 1, 1);
     acu_future_release(future);
     acu_queue_release(b.queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void take_next(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    acu_completion done[8];
+    size_t count;
+    assert_works(acu_queue_take(user, done, 8, &count));
+    assert_int_equal(count, 8);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(done[i].tag, i + 1);
+        acu_future_release(done[i].future);
+    }
+}
+
+/* A take in a callback goes on where the one around it has come to, and that one behind it. */
+static void the_oldest_come_first_inside_too(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_queue *queue = make_queue();
+    acu_completion done[64];
+    size_t count;
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_notify(future, queue, 0));
+    assert_works(acu_future_call(future, queue, take_next, ACU_USER(queue)));
+    for (uint64_t i = 1; i < 50; i++) /* more than are taken off the queue at once */
+        assert_works(acu_future_notify(future, queue, i));
+    assert_works(acu_queue_take(queue, done, 64, &count));
+    assert_int_equal(count, 42);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(done[i].tag, i ? i + 8 : 0);
+        acu_future_release(done[i].future);
+    }
+    assert_false(readable(queue, 0));
+    acu_future_release(future);
+    acu_queue_release(queue);
     test_close(device);
     test_leaks_none();
 }
@@ -570,32 +610,27 @@ static void *take_one(void *context)
     return NULL;
 }
 
-static void break_off_when_all_sleep(void *user, acu_future *future, acu_status status)
-{
-    (void)future, (void)status;
-    sleepers *s = user;
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&s->threads[i], NULL, take_one, s), 0);
-    test_threads_rest();
-    acu_queue_break(s->queue);
-}
-
 /* Each of them can have one of those that go back. */
 static void what_goes_back_wakes_all_that_sleep(void **state)
 {
     (void)state;
     acu_device *device = test_open();
     sleepers s = {.queue = make_queue()};
-    acu_completion done[4];
+    acu_completion done[3];
     size_t count;
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
-    assert_works(acu_future_call(future, s.queue, break_off_when_all_sleep, ACU_USER(&s)));
     for (uint64_t i = 0; i < 3; i++)
         assert_works(acu_future_notify(future, s.queue, i));
-    assert_works(acu_queue_take(s.queue, done, 4, &count));
-    assert_int_equal(count, 0);
+    assert_works(acu_queue_take(s.queue, done, 3, &count));
+    assert_int_equal(count, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&s.threads[i], NULL, take_one, &s), 0);
+    test_threads_rest();
+    assert_works(acu_queue_put_back(s.queue, done, 3));
+    for (int i = 0; i < 3; i++)
+        acu_future_release(done[i].future);
     for (uint64_t end = acu_now() + LIMIT; atomic_load(&s.got) < 3; sched_yield())
         assert_true(acu_now() < end);
     for (int i = 0; i < 3; i++)
@@ -814,6 +849,7 @@ int main(void)
         cmocka_unit_test(breaking_off_leaves_the_rest_as_it_was),
         cmocka_unit_test(completions_go_back_in_order),
         cmocka_unit_test(breaking_off_ends_all_takes_of_the_thread),
+        cmocka_unit_test(the_oldest_come_first_inside_too),
         cmocka_unit_test(a_release_may_break_off_too),
         cmocka_unit_test(what_goes_back_wakes_all_that_sleep),
         cmocka_unit_test(queues_go_before_what_they_wait_for),

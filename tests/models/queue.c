@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/local.h"
+#include "engine/completion/complete.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,8 @@ static long read_counter(void)
 #define acui_cond_wait_until(condition, mutex, deadline)                                           \
     ((void)(deadline), explore_wait((condition), (mutex)) == 0)
 
+#define acui_reactor_start() ACU_OK /* nothing is on a device */
+
 #undef ACUI_LOCAL
 #define ACUI_LOCAL /* explore_local */
 
@@ -63,7 +66,7 @@ static long read_counter(void)
 enum { MOST = 4 };
 static acu_queue *queue;
 static acui_notice *notices[MOST];
-static acu_future future; /* of all: only its status is looked at */
+static acu_future *future; /* of all; complete */
 static bool got[MOST];
 static int gots, takes;
 static bool in_order; /* only one thread takes */
@@ -81,7 +84,7 @@ static void fill(int count)
     for (int i = 0; i < count; i++) {
         notices[i] = ACUI_NEW(acui_notice);
         notices[i]->queue = acui_object_retain(queue);
-        notices[i]->future = &future;
+        notices[i]->future = acu_future_retain(future);
         notices[i]->tag = (uint64_t)i;
     }
 }
@@ -126,6 +129,7 @@ static void note(const acu_completion *list, size_t count)
         if (got[list[i].tag])
             explore_fail("completion %d came twice", (int)list[i].tag);
         got[list[i].tag] = true;
+        acu_future_release(list[i].future);
         if (in_order && list[i].tag == 1 && !got[0])
             explore_fail("completions of one thread came in another order");
         gots++;
@@ -168,8 +172,21 @@ static void take_once(void)
     note(list, count);
 }
 
-/* The waiting thread is woken by what this one puts back; or by a fourth, if this one had the
- * last. */
+/* The waiting thread is woken by what this one puts back. */
+static void take_and_put_back(void)
+{
+    acu_completion list[MOST];
+    size_t count;
+    acu_queue_take(queue, list, MOST, &count);
+    if (count-- == 0)
+        return;
+    note(list, count);
+    if (acu_queue_put_back(queue, &list[count], 1) != ACU_OK)
+        explore_fail("it is not put back");
+    acu_future_release(list[count].future);
+}
+
+/* The waiting thread is woken by what this one leaves; or by a fourth, if this one had the last. */
 static void take_and_end(void)
 {
     acu_completion list[MOST];
@@ -206,6 +223,12 @@ static void all_came(void)
         explore_fail("%d wake-ups for %d batches", writes, takes);
 }
 
+static void all_came_in_the_end(void)
+{
+    if (gots != 3 || counter != 0)
+        explore_fail("%d of 3 came, the descriptor holds %d", gots, (int)counter);
+}
+
 /* One thread looks for itself, and leaves something; the other sleeps until the descriptor can be
  * read. */
 static void loop_for_rest(void) { loop(MOST, 2); }
@@ -231,6 +254,9 @@ int main(int argc, char **argv)
         {.name = "one looks, one sleeps", .start = start_for_two,
          .threads = {push_two, push_one, take_once, loop_for_rest}, .check = no_more_than_all,
          .interruptions = 2},
+        {.name = "one puts back, one waits", .start = start_for_two,
+         .threads = {push_two, push_one, take_and_put_back, wait_for_all},
+         .check = all_came_in_the_end, .interruptions = 2},
         {.name = "one breaks off", .start = start_breaking,
          .threads = {push_two, push_one, loop_batches}, .check = all_came, .interruptions = 3},
         {.name = "one breaks off, one waits", .start = start_breaking_two,
@@ -238,5 +264,8 @@ int main(int argc, char **argv)
          .interruptions = 2},
     };
     explore_local(&innermost, sizeof innermost);
+    if (acui_future_new(&future) != ACU_OK)
+        return 1;
+    future->state = ACUI_FUTURE_DONE;
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

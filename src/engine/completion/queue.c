@@ -144,11 +144,19 @@ static void purge(acu_queue *queue)
     free_notices(first);
 }
 
+/* Whether this thread is inside of a take. */
+static bool is_taking(const acu_queue *queue)
+{
+    for (const taker *t = innermost; t; t = t->outer)
+        if (t->queue == queue)
+            return true;
+    return false;
+}
+
 /* What is still on its way is freed when it comes. What is there goes now; unless this is inside of
  * a take, which may still give it out. */
 static void drop(acu_queue *queue)
 {
-    bool inside = false;
     pthread_mutex_lock(&queue->lock);
     queue->dropped = true;
     queue->readable = false;
@@ -156,9 +164,8 @@ static void drop(acu_queue *queue)
     queue->fd = -1;
     pthread_mutex_unlock(&queue->lock);
     for (taker *t = innermost; t; t = t->outer)
-        if (t->queue == queue)
-            inside = t->last = true;
-    if (!inside)
+        t->last |= t->queue == queue;
+    if (!is_taking(queue))
         purge(queue);
 }
 
@@ -292,7 +299,7 @@ static void begin(taker *t, acu_queue *queue)
 static void end(taker *t)
 {
     innermost = t->outer;
-    if (t->last)
+    if (t->last && !is_taking(t->queue))
         purge(t->queue);
     queue_put(t->queue);
 }
@@ -342,14 +349,15 @@ static void settle(acu_queue *queue, bool looked)
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Take up to `room` notices off the queue. */
+/* Take up to `room` notices off the queue, but none after a callback: what that one takes, puts
+ * back, or leaves to others when it ends the call, must have all the rest in order. */
 static size_t pop(acu_queue *queue, acui_notice **list, size_t room, bool looked)
 {
     size_t n = 0;
     acui_lock_take(&queue->taking);
     if (!queue->taken)
         take_over(queue);
-    while (queue->taken && n < room) {
+    while (queue->taken && n < room && !(n > 0 && list[n - 1]->fn)) {
         list[n] = queue->taken;
         queue->taken = list[n++]->next;
     }
@@ -369,17 +377,6 @@ static void put_ahead(acu_queue *queue, acui_notice *first, acui_notice *last)
     tell(queue, true);
     pthread_mutex_unlock(&queue->lock);
     acui_lock_give(&queue->taking);
-}
-
-/* Put back what was popped last, and is not to be given out after all. */
-static void put_back(acu_queue *queue, acui_notice *const *list, size_t n)
-{
-    if (n == 0)
-        return;
-    for (size_t i = 0; i + 1 < n; i++)
-        list[i]->next = list[i + 1];
-    atomic_fetch_add_explicit(&queue->pending, n, memory_order_relaxed);
-    put_ahead(queue, list[0], list[n - 1]);
 }
 
 /* The notice of a completion that was given out. */
@@ -442,25 +439,23 @@ static void give(acui_notice *notice, acu_completion *to)
 static bool take(taker *t, bool looked, acu_completion *list, size_t room, size_t *count)
 {
     acui_notice *batch[BATCH];
-    size_t n, most, i, taken = 0;
+    size_t taken = 0;
+    bool more;
     do {
-        most = t->stop ? 0 : room - taken < BATCH ? room - taken : BATCH;
-        n = pop(t->queue, batch, most, looked && taken == 0);
-        for (i = 0; i < n && !t->stop; i++) {
+        size_t most = t->stop ? 0 : room - taken < BATCH ? room - taken : BATCH;
+        size_t n = pop(t->queue, batch, most, looked && taken == 0);
+        more = n > 0 && (n == most || batch[n - 1]->fn);
+        for (size_t i = 0; i < n; i++) {
             if (batch[i]->fn)
-                call(batch[i]);
+                call(batch[i]); /* the last of them; it may end this */
             else
                 give(batch[i], &list[(*count)++]);
         }
-        taken += i;
-        if (t->stop) {
-            put_back(t->queue, batch + i, n - i);
-            return true;
-        }
-    } while (n == most && taken < room);
-    if (!taken)
+        taken += n;
+    } while (more && taken < room);
+    if (!taken && !t->stop)
         acui_streak_end();
-    return taken > 0;
+    return taken > 0 || t->stop;
 }
 
 static acu_status check_take(acu_queue *queue, acu_completion *list, size_t room, size_t *count,
