@@ -16,7 +16,7 @@ install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_D
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
     PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
 
-set(ACUDA_LIBS_PRIVATE "-lpthread -ldl")
+set(ACUDA_LIBS_PRIVATE "-Wl,-z,nodelete -lpthread -ldl") # nodelete: see CMakeLists.txt
 if(ACUDA_SOFTCUDA)
     string(APPEND ACUDA_LIBS_PRIVATE " -lm")
 endif()

@@ -42,6 +42,28 @@ add_executable(shared main.c)
 target_link_libraries(shared acuda::acuda)
 add_executable(static main.c)
 target_link_libraries(static acuda::acuda_static)
+add_library(plugin MODULE plugin.c)
+target_link_libraries(plugin acuda::acuda_static)
+add_executable(host host.c)
+target_link_libraries(host ${CMAKE_DL_LIBS})
+END
+cat >"$work/user/plugin.c" <<'END'
+#include <acuda/acuda.h>
+size_t use(void);
+size_t use(void) { return acu_dtype_bytes(ACU_F32); }
+END
+cat >"$work/user/host.c" <<'END'
+#include <dlfcn.h>
+#include <stddef.h>
+int main(int count, char **words)
+{
+    void *plugin = count == 2 ? dlopen(words[1], RTLD_NOW) : NULL;
+    size_t (*use)(void);
+    if (!plugin || !(*(void **)&use = dlsym(plugin, "use")) || use() != 4)
+        return 1;
+    dlclose(plugin); /* threads of acuda may still be in it */
+    return dlopen(words[1], RTLD_NOW | RTLD_NOLOAD) ? 0 : 2;
+}
 END
 cmake -G Ninja -S "$work/user" -B "$work/user/build" -DCMAKE_PREFIX_PATH="$work/usr" >>"$work/log"
 cmake --build "$work/user/build" >>"$work/log" || { cat "$work/log" && exit 1; }
@@ -49,6 +71,7 @@ cmake --build "$work/user/build" >>"$work/log" || { cat "$work/log" && exit 1; }
 version=$(sed -n 's/^Version: //p' "$(find "$work/usr" -name acuda.pc)")
 [ "$("$work/user/build/shared")" = "$version" ]
 [ "$("$work/user/build/static")" = "$version" ]
+"$work/user/build/host" "$work/user/build/libplugin.so"
 
 # Kernels, compiled ahead of time: by the CMake function, also of a folder that did not look for acuda,
 # and of a file outside of the project.
@@ -152,6 +175,7 @@ if command -v pkg-config >/dev/null; then
     gcc "$work/user/main.c" -o "$work/user/by-pc" -Wl,-rpath,"$pc/.." \
         $(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs acuda)
     [ "$("$work/user/by-pc")" = "$version" ]
+    PKG_CONFIG_PATH=$pc pkg-config --static --libs acuda | grep -q -e '-z,nodelete'
     kernels=$(PKG_CONFIG_PATH=$pc pkg-config --variable=kernelsdir acuda)
     # As in docs/kernels.md.
     if [ -n "$clang" ]; then
