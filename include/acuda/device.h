@@ -194,6 +194,8 @@ ACU_API acu_status acu_device_reset(acu_device *device, const acu_reset_options 
  * nanoseconds. By then its futures are complete, the resources it used are released, queues hold
  * its completions, and its callbacks (acu_future_on_complete) have returned: so do not call this
  * with a lock held that a callback takes. Work that callbacks submitted may still be in flight.
+ * What is handed over to the runtime thread of any device is planned first, since only then it is
+ * known which devices it is for.
  * Blocks. Errors: TIMEOUT, WOULD_WAIT inside a callback. Outcomes of submissions are reported on
  * their futures, not here.
  */
