@@ -103,9 +103,10 @@ ACU_API acu_status acu_open(const acu_open_options *options, acu_device **device
 ACU_API acu_status acu_device_count_load(const acu_open_options *options, int *count);
 
 /*
- * Give the handle back, after waiting as acu_device_wait does. The last close of the process also
- * ends acuda's threads, after everything that their callbacks have submitted. Objects of the device
- * that are still held stay valid; the device's context is released with the last of them.
+ * Give the handle back, after waiting as acu_device_wait does, but until nothing at all is in
+ * flight on the device. The last close of the process also ends acuda's threads, after everything
+ * that their callbacks have submitted. Objects of the device that are still held stay valid; the
+ * device's context is released with the last of them.
  *
  * Blocks: until the device's work in flight is complete. Errors: WOULD_WAIT inside a callback
  * (nothing is given back then), INVALID (closed as often as it was opened already), DEVICE_LOST if

@@ -183,8 +183,12 @@ struct acu_device {
         acui_gate gate; /* this layer sets its limit, as opened */
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
          * begun on the host. `started` is changed under the order lock only. This layer reads them:
-         * acui_work_on. */
-        _Atomic(uint64_t) started, ended;
+         * acui_work_on. What ended is counted on the side on which it was entered; new tasks are
+         * entered on `side`, which switches when the other one is empty, as in acui_backlog. */
+        _Atomic(uint64_t) started, ended[2];
+        uint32_t entered[2]; /* tasks; these, `side` and `turns`: order lock */
+        unsigned side;
+        uint64_t turns;
         /* Relaxed: the thread that is issuing right now; how often of late an issuer would have
          * helped (issue/batch.c). */
         _Atomic(const void *) issuer;
@@ -205,7 +209,8 @@ struct acu_device {
  * threads that wait until there are fewer. */
 static inline uint64_t acui_work_on(acu_device *device)
 {
-    uint64_t ended = atomic_load_explicit(&device->engine.ended, memory_order_seq_cst);
+    uint64_t ended = atomic_load_explicit(&device->engine.ended[0], memory_order_seq_cst) +
+                     atomic_load_explicit(&device->engine.ended[1], memory_order_seq_cst);
     return atomic_load_explicit(&device->engine.started, memory_order_seq_cst) - ended;
 }
 

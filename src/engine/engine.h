@@ -183,6 +183,7 @@ struct acui_task {
     struct { /* admit.c; whoever has it */
         uint32_t charged; /* places that it has in its stream's gate, besides one */
         uint8_t passed;   /* gates that it has passed */
+        uint8_t side;     /* the side on which its device counts it; fixed when it is entered */
     } gates;
 
     struct { /* issue/memory.h; whoever has it */

@@ -582,6 +582,43 @@ static void waiting_for_the_device_waits_for_callbacks(void **state)
     close_bench(&b);
 }
 
+typedef struct relay {
+    acu_device *device;
+    _Atomic(bool) stop;
+    _Atomic(int) runs;
+} relay;
+
+/* Submits the next piece before it ends: something is in flight at any time. */
+static acu_status pass_on(void *user, const acu_val *values, size_t count)
+{
+    relay *r = user;
+    (void)values, (void)count;
+    atomic_fetch_add(&r->runs, 1);
+    acu_op *next = acu_op_host(pass_on, ACU_USER(r), NULL, 0, ACU_SITE);
+    return atomic_load(&r->stop) ? acu_op_release(next), ACU_OK
+                                 : acu_submit(r->device, next, NULL, NULL);
+}
+
+static void waiting_for_the_device_is_not_for_what_comes_later(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    relay r = {.device = b.device};
+    acu_op *first = acu_op_host(pass_on, ACU_USER(&r), NULL, 0, ACU_SITE);
+    assert_works(acu_submit(b.device, first, NULL, NULL));
+    for (int i = 0; i < 20; i++) {
+        acu_future *future = submit(&b, constant(i));
+        int runs = atomic_load(&r.runs);
+        assert_works(acu_device_wait(b.device, ACU_SECONDS(60)));
+        assert_works(acu_future_error(future, NULL));
+        while (atomic_load(&r.runs) == runs)
+            sched_yield();
+        acu_future_release(future);
+    }
+    atomic_store(&r.stop, true);
+    close_bench(&b);
+}
+
 /* ---- scheduling ---- */
 
 static acu_op *count_call(void *user, acu_val *values, size_t count)
@@ -942,6 +979,7 @@ int main(void)
         cmocka_unit_test(callbacks_come_once_in_order),
         cmocka_unit_test(callbacks_may_submit),
         cmocka_unit_test(waiting_for_the_device_waits_for_callbacks),
+        cmocka_unit_test(waiting_for_the_device_is_not_for_what_comes_later),
         cmocka_unit_test(scheduled_runs_when_it_is_started),
         cmocka_unit_test(failures_pass_along_the_data),
         cmocka_unit_test(a_failed_submission_names_the_first),

@@ -60,6 +60,7 @@ static acui_task *over(acui_task *task)
     acui_submission *s = task->submission;
     acu_device *device = task->device;
     bool going = task->memory.state == ACUI_MEMORY_GOING;
+    unsigned side = task->gates.side;
     struct acui_holder *getting = task->memory.holder;
     if (ran)
         note_memory(task);
@@ -73,7 +74,7 @@ static acui_task *over(acui_task *task)
     acui_fault_release(task->order.fault);
     acui_submission_close(s);
     /* Once everything is released: whoever sees the count sees that too. */
-    atomic_fetch_add_explicit(&device->engine.ended,
+    atomic_fetch_add_explicit(&device->engine.ended[side],
                               going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
                               memory_order_seq_cst);
     /* Acquire: for `idle`, which was set before. A pool that is told to keep less just now may be

@@ -58,5 +58,7 @@ uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin, uint64
 uint64_t acui_next_of_any(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 /* Wait until nothing is in flight on the device and callbacks of what was have returned. Blocks. */
 acu_status acui_wait_idle(acu_device *device, uint64_t timeout);
+/* The same for what is in flight there now: others may go on submitting. */
+acu_status acui_wait_passed(acu_device *device, uint64_t timeout);
 
 #endif

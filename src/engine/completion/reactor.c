@@ -296,7 +296,7 @@ acu_status acui_reactor_start(void)
     static const acui_load_hooks load_hooks = {.followers = loaded, .run = acui_run_tasks};
     static const acui_close_hooks hooks = {.drain = drain,
                                            .stop = stop,
-                                           .wait = acui_wait_idle,
+                                           .wait = acui_wait_passed,
                                            .settle = acui_backlog_settle};
     static bool prepared; /* flight lock */
     if (atomic_load_explicit(&started, memory_order_seq_cst))

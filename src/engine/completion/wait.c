@@ -316,15 +316,51 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
     return status;
 }
 
+/* ---- a device ---- */
+
+typedef struct idling {
+    acu_device *device;
+    uint64_t turn; /* 0: until there is nothing; else until its tasks have changed sides so often */
+} idling;
+
+static bool is_empty(acu_device *device, unsigned side)
+{
+    /* Acquire: what its tasks held is released. */
+    uint64_t ended = atomic_load_explicit(&device->engine.ended[side], memory_order_acquire);
+    return (uint32_t)ended == device->engine.entered[side];
+}
+
+/* Change sides, if the other one is empty: it gets what is new from now on. */
+static bool has_turned(acu_device *device, uint64_t turn)
+{
+    acui_order_lock();
+    while (device->engine.turns < turn && is_empty(device, !device->engine.side)) {
+        device->engine.side = !device->engine.side;
+        device->engine.turns++;
+    }
+    bool turned = device->engine.turns >= turn;
+    acui_order_unlock();
+    return turned;
+}
+
+static uint64_t turn_of_now(acu_device *device)
+{
+    acui_order_lock();
+    uint64_t turn = device->engine.turns + 2;
+    acui_order_unlock();
+    return turn;
+}
+
 static acu_status look_idle(void *context, uint64_t now)
 {
     (void)now;
-    acu_device *device = context;
+    const idling *i = context;
     acui_look_everywhere();
-    return acui_in_flight(device) || acui_beside() ? ACU_NOT_READY : ACU_OK;
+    bool busy = i->turn ? !has_turned(i->device, i->turn) : acui_in_flight(i->device) > 0;
+    return busy || acui_beside() ? ACU_NOT_READY : ACU_OK;
 }
 
-acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
+static acu_status wait_until_idle(acu_device *device, uint64_t timeout, bool passed)
 {
     uint64_t deadline = acui_deadline(timeout);
     if (acui_runtime_settle(timeout) != ACU_OK || !acui_loader_await(device, deadline))
@@ -332,8 +368,19 @@ acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;
-    acu_status status = acui_wait_until(look_idle, acui_next_of_any, device, timeout);
+    idling i = {.device = device, .turn = passed ? turn_of_now(device) : 0};
+    acu_status status = acui_wait_until(look_idle, acui_next_of_any, &i, timeout);
     return status == ACU_OK && !acui_reactor_settle(deadline) ? ACU_TIMEOUT : status;
+}
+
+acu_status acui_wait_idle(acu_device *device, uint64_t timeout)
+{
+    return wait_until_idle(device, timeout, false);
+}
+
+acu_status acui_wait_passed(acu_device *device, uint64_t timeout)
+{
+    return wait_until_idle(device, timeout, true);
 }
 
 /* ---- submit and wait ---- */

@@ -50,6 +50,14 @@ static inline void acui_count_started(acu_device *device, uint64_t what)
     atomic_store_explicit(&device->engine.started, now + what, memory_order_relaxed);
 }
 
+static inline void acui_count_entered(acui_task *task)
+{
+    acu_device *device = task->device;
+    task->gates.side = (uint8_t)device->engine.side;
+    device->engine.entered[device->engine.side]++;
+    acui_count_started(device, ACUI_ENTERED);
+}
+
 /* ---- lanes.c ---- */
 /* Issue the run over several streams; *streams: how many, for the story. False: there were none,
  * and nothing was done. On failure *failed is the node, and the thread's record is set. The device

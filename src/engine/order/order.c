@@ -423,7 +423,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
             acui_backlog_add(task);
         s->order.hosts |= task->stream == NULL;
         s->order.makes |= task->makes;
-        acui_count_started(task->device, ACUI_ENTERED);
+        acui_count_entered(task);
         if (!enter_task(task))
             task->order.failed = true; /* no memory, so no fault either */
         enter_shared(task);
