@@ -82,6 +82,12 @@ bool acui_fences_allow_some(acui_fences *fences, const acu_device *device, acu_s
     return true;
 }
 
+bool acui_fences_only(acui_fences *fences, const acu_device *device, const acu_stream *stream)
+{
+    prune(fences, device);
+    return fences->count == 0 || (fences->count == 1 && list_of(fences)[0].stream == stream);
+}
+
 acu_stream *acui_fence_stream(const acui_fence *fence, const acu_device *device)
 {
     acu_stream *stream = fence->stream;

@@ -38,6 +38,9 @@ static inline bool acui_fences_allow(acui_fences *fences, const acu_device *devi
 {
     return fences->count == 0 || acui_fences_allow_some(fences, device, stream);
 }
+/* Whether nothing but what `stream` was given before may still use the memory; NULL: nothing at
+ * all. Drops fences that have passed. Unlike the above, this needs no lock of the stream. */
+bool acui_fences_only(acui_fences *fences, const acu_device *device, const acu_stream *stream);
 /* Make the stream wait for all fences, on the device (cuStreamWaitEvent). NOT_READY: not possible,
  * because a mark is yet to be made or of another device. The stream's issue lock is held, and the
  * device entered. */

@@ -9,11 +9,25 @@ typedef struct taken {
     acui_slab *slabs;
 } taken;
 
+/* What is to be taken. */
+typedef struct wanted {
+    size_t keep;        /* until at most so much is cached */
+    acu_stream *stream; /* on which allocations of their own are freed; NULL: on none */
+    bool all;           /* whether idle or not */
+} wanted;
+
 /* ---- taking out; pool->lock ---- */
 
 static bool is_idle(acu_pool *pool, acui_block *block)
 {
     return acui_fences_allow(&block->fences, pool->device, NULL);
+}
+
+/* Freeing comes behind everything on its stream: in particular behind the allocation, about whose
+ * completion nobody may ever ask. */
+static bool can_free(acu_pool *pool, acui_block *block, const wanted *w)
+{
+    return w->all || acui_fences_only(&block->fences, pool->device, w->stream);
 }
 
 static void take_block(acu_pool *pool, acui_block *block, taken *out)
@@ -40,39 +54,50 @@ static void take_slab(acu_pool *pool, acui_slab *slab, bool all, taken *out)
     out->slabs = slab;
 }
 
-/* Takes from one bin; `all`: whether idle or not. */
-static void take_bin(acu_pool *pool, size_t bin, size_t keep, bool all, taken *out)
+static void take_bin(acu_pool *pool, size_t bin, const wanted *w, taken *out)
 {
     acui_block *next;
-    for (acui_block *b = pool->bins[bin]; b && pool->cached > keep; b = next) {
+    for (acui_block *b = pool->bins[bin]; b && pool->cached > w->keep; b = next) {
         next = b->next;
         if (b->slab) {
             while (next && next->slab == b->slab) /* the slab may go */
                 next = next->next;
-            take_slab(pool, b->slab, all, out);
-        } else if (all || is_idle(pool, b)) {
+            take_slab(pool, b->slab, w->all, out);
+        } else if (can_free(pool, b, w)) {
             take_block(pool, b, out);
         }
     }
 }
 
 /* Large blocks first: they give back the most per call. */
-static taken take_out(acu_pool *pool, size_t keep, bool all)
+static taken take_out(acu_pool *pool, wanted w)
 {
     taken out = {NULL, NULL};
     acui_lock_take(&pool->lock);
     pool->trims++;
-    for (size_t bin = ACUI_BINS; bin-- > 0 && pool->cached > keep;)
-        take_bin(pool, bin, keep, all, &out);
+    for (size_t bin = ACUI_BINS; bin-- > 0 && pool->cached > w.keep;)
+        take_bin(pool, bin, &w, &out);
     acui_lock_give(&pool->lock);
     return out;
 }
 
 /* ---- giving back ---- */
 
+static acu_stream *stream_for(const acu_pool *pool, acu_stream *stream)
+{
+    return stream ? stream : pool->device->alloc;
+}
+
+/* What can be freed on the stream, as acui_source_free does it; NULL: that for allocations. */
+static taken take_free(acu_pool *pool, size_t keep, acu_stream *stream)
+{
+    return take_out(pool, (wanted){.keep = keep,
+                                   .stream = pool->raw ? stream_for(pool, stream) : NULL});
+}
+
 static size_t free_taken(acu_pool *pool, taken out, acu_stream *stream)
 {
-    stream = stream ? stream : pool->device->alloc;
+    stream = stream_for(pool, stream);
     size_t freed = 0;
     while (out.blocks) {
         acui_block *block = out.blocks;
@@ -85,7 +110,7 @@ static size_t free_taken(acu_pool *pool, taken out, acu_stream *stream)
 
 acui_slab *acui_pool_take_slabs(acu_pool *pool, size_t keep)
 {
-    return take_out(pool, keep, false).slabs;
+    return take_out(pool, (wanted){.keep = keep}).slabs;
 }
 
 void acui_pool_put_slabs(acu_pool *pool, acui_slab *slabs)
@@ -121,7 +146,7 @@ static size_t shrink(acu_pool *pool, size_t keep, acu_stream *stream, bool down_
 {
     acui_pool_look(pool);
     acui_pool_give_begin(pool);
-    size_t freed = free_taken(pool, take_out(pool, keep, false), stream);
+    size_t freed = free_taken(pool, take_free(pool, keep, stream), stream);
     if (freed && down_to_the_system && pool->raw && !acui_device_lost(pool->device))
         pool->device->cu->MemPoolTrimTo(pool->raw, 0);
     acui_pool_give_end(pool, freed);
@@ -163,7 +188,7 @@ size_t acui_pool_trim_after(acu_pool *pool, acu_stream *stream)
         return 0;
     size_t freed = 0;
     acui_pool_give_begin(pool);
-    taken out = take_out(pool, 0, true);
+    taken out = take_out(pool, (wanted){.all = true});
     while (out.blocks) {
         acui_block *block = out.blocks;
         out.blocks = block->next;
@@ -228,7 +253,8 @@ void acui_pool_drain(acu_pool *pool, acu_pool *heir)
     }
     acui_lock_give(&pool->lock);
     if (!heir || !pool->slow) /* otherwise freeing might wait for the device */
-        free_taken(pool, take_out(pool, 0, heir == NULL), NULL);
+        free_taken(pool, heir ? take_free(pool, 0, NULL) : take_out(pool, (wanted){.all = true}),
+                   NULL);
     if (heir)
         give_all(pool, stuck, heir);
 }

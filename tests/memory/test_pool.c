@@ -186,6 +186,26 @@ static void what_is_not_to_be_kept_goes_when_idle(void **state)
     acu_pool_release(pool);
 }
 
+/* It is freed behind its allocation: nobody asks later whether that is complete. */
+static void what_was_never_used_goes_when_idle(void **state)
+{
+    (void)state;
+    if (!device->pool)
+        skip();
+    acu_pool *pool = pool_with((acu_pool_options){.keep = ACU_KEEP_NONE});
+    acu_buffer *buffers[4];
+    test_gate_close(device, device->alloc->raw);
+    for (size_t i = 0; i < 4; i++)
+        buffers[i] = buffer_from(pool, MIB);
+    for (size_t i = 0; i < 4; i++)
+        acu_buffer_release(buffers[i]);
+    acu_pool_stats stats = stats_of(pool);
+    test_gate_open();
+    assert_int_equal(stats.cached, 0);
+    assert_int_equal(stats.held, 0);
+    acu_pool_release(pool);
+}
+
 static void trimming_gives_back_what_is_idle(void **state)
 {
     (void)state;
@@ -588,6 +608,7 @@ int main(void)
         DEVICE_TEST(what_work_in_flight_uses_is_not_handed_out),
         DEVICE_TEST(a_limit_is_kept_and_told_in_numbers),
         DEVICE_TEST(what_is_not_to_be_kept_goes_when_idle),
+        DEVICE_TEST(what_was_never_used_goes_when_idle),
         DEVICE_TEST(trimming_gives_back_what_is_idle),
         DEVICE_TEST(the_cache_is_given_back_where_the_driver_has_none),
         DEVICE_TEST(a_pool_outlives_its_handle_not_its_memory),
