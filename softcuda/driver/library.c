@@ -291,7 +291,7 @@ unsigned sd_cuLibraryGetKernelCount(unsigned *count, CUlibrary from)
 unsigned sd_cuLibraryEnumerateKernels(CUkernel *handles, unsigned count, CUlibrary from)
 {
     SD_LIBRARY(lib, from);
-    if (!handles || !count)
+    if (!handles)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count && i < lib->kernel_count; i++)
         handles[i] = lib->kernels[i].object.handle;

@@ -312,7 +312,7 @@ unsigned sd_cuModuleGetFunctionCount(unsigned *count, CUmodule from)
 unsigned sd_cuModuleEnumerateFunctions(CUfunction *handles, unsigned count, CUmodule from)
 {
     SD_MODULE(module, from);
-    if (!handles || !count)
+    if (!handles)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     size_t kernels = sx_module_kernel_count(module->code);
     for (size_t i = 0; i < count && i < kernels; i++) {

@@ -331,6 +331,27 @@ static void modules_of_others(void **state)
     test_leave(device);
 }
 
+static void modules_of_others_need_no_kernel(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = acu_driver();
+    CUmodule raw = NULL;
+    acu_module *wrapped = NULL;
+    acu_buffer *counter = NULL;
+    test_enter(device);
+    assert_int_equal(cu->ModuleLoadData(&raw, ".version 6.3\n.target sm_60\n.address_size 64\n"
+                                              ".visible .global .u32 counter;\n"),
+                     0);
+    test_leave(device);
+    assert_works(acu_module_wrap_load(device, NULL, raw, (acu_user){0}, &wrapped));
+    assert_works(acu_module_global(wrapped, "counter", &counter));
+    acu_buffer_release(counter);
+    acu_module_release(wrapped);
+    test_enter(device);
+    assert_int_equal(cu->ModuleUnload(raw), 0);
+    test_leave(device);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -346,6 +367,7 @@ int main(void)
         TEST(clusters),
         TEST(programmatic_launches),
         TEST(modules_of_others),
+        TEST(modules_of_others_need_no_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

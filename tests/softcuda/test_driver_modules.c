@@ -92,6 +92,35 @@ static void functions_tell_about_themselves(void **state)
     close_driver(cu);
 }
 
+/* A list of none may be asked for, also of a module without functions, but it has to be
+ * somewhere. */
+static void functions_are_listed(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    if (!acu_driver_has(ACU_CALL_ModuleEnumerateFunctions)) {
+        close_driver(cu);
+        skip();
+    }
+    CUmodule modules[2];
+    unsigned count = 99;
+    OK(cu->ModuleLoadData(&modules[0], TEST_HEAD ".visible .global .u32 counter;\n"));
+    modules[1] = test_module(cu);
+    OK(cu->ModuleGetFunctionCount(&count, modules[0]));
+    assert_int_equal(count, 0);
+    for (int i = 0; i < 2; i++) {
+        CUfunction list[2] = {NULL, NULL};
+        OK(cu->ModuleEnumerateFunctions(list, 1, modules[i]));
+        assert_int_equal(list[0] != NULL, i);
+        assert_null(list[1]);
+        OK(cu->ModuleEnumerateFunctions(list, 0, modules[i]));
+        IS(cu->ModuleEnumerateFunctions(NULL, 0, modules[i]), ERROR_INVALID_VALUE);
+        IS(cu->ModuleEnumerateFunctions(NULL, 1, modules[i]), ERROR_INVALID_VALUE);
+        OK(cu->ModuleUnload(modules[i]));
+    }
+    close_driver(cu);
+}
+
 static void parameters_are_copied_at_the_call(void **state)
 {
     (void)state;
@@ -291,6 +320,7 @@ int main(void)
         cmocka_unit_test(machine_code_is_refused),
         cmocka_unit_test(names_are_found),
         cmocka_unit_test(functions_tell_about_themselves),
+        cmocka_unit_test(functions_are_listed),
         cmocka_unit_test(parameters_are_copied_at_the_call),
         cmocka_unit_test(wrong_launches_are_refused),
         cmocka_unit_test(shared_memory_has_to_be_asked_for),

@@ -15,6 +15,7 @@
     extern unsigned symbol parameters;
 ACU_DRIVER_CALLS(DECLARE)
 extern unsigned cuGetExportTable(const void **table, const acu_CUuuid *id);
+extern unsigned cuLibraryEnumerateKernels(CUkernel *kernels, unsigned count, CUlibrary library);
 
 #define COUNT 1000u
 
@@ -63,6 +64,20 @@ static void add_on_device(void)
     CHECK(cuModuleUnload(module));
 }
 
+/* A list of none may be asked for, but it has to be somewhere. */
+static void list_kernels(void)
+{
+    CUlibrary library;
+    CUkernel list[2] = {NULL, NULL};
+    CHECK(cuLibraryLoadData(&library, kernel_ptx, NULL, NULL, 0, NULL, NULL, 0));
+    CHECK(cuLibraryEnumerateKernels(list, 0, library));
+    EXPECT(!list[0]);
+    CHECK(cuLibraryEnumerateKernels(list, 2, library));
+    EXPECT(list[0] && !list[1]);
+    EXPECT(cuLibraryEnumerateKernels(NULL, 0, library) == ACU_CUDA_ERROR_INVALID_VALUE);
+    CHECK(cuLibraryUnload(library));
+}
+
 /* The calls by which a loader makes sure that it has a driver. */
 static void look_around(void)
 {
@@ -92,6 +107,7 @@ int main(void)
     CHECK(cuCtxCreate_v2(&context, 0, device));
     look_around();
     add_on_device();
+    list_kernels();
     CHECK(cuCtxDestroy_v2(context));
     printf("%s, CUDA %d.%d: right\n", name, version / 1000, version % 1000 / 10);
     return 0;
