@@ -65,7 +65,8 @@ static acu_status read_open(int file, const char *path, bool own, char **data, s
 static acu_status read_file(const char *path, bool own, char **data, size_t *bytes)
 {
     int kept = errno; /* the library leaves errno as it was */
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: not to wait for somebody to write to a FIFO, which is refused. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     acu_status st = file < 0 ? fail_io(path, "opening", errno)
                              : read_open(file, path, own, data, bytes);
     if (file >= 0)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void a_kernel_runs(void **state)
@@ -176,6 +177,9 @@ static void files_are_loaded(void **state)
     assert_int_equal(errno, 7);
     assert_fails(acu_module_load_file(device, NULL, "/tmp", &module), ACU_ERR_IO,
                  "/tmp is no file");
+    assert_int_equal(mkfifo(path, 0600), 0); /* to which nobody ever writes */
+    assert_fails(acu_module_load_file(device, NULL, path, &module), ACU_ERR_IO, "is no file");
+    unlink(path);
     assert_fails(acu_module_load_file(device, NULL, NULL, &module), ACU_ERR_INVALID, "NULL");
     assert_null(module);
 }
