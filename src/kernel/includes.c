@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The files that a source includes, directly or not, as part of its key: by full path, or from
- * include folders, including those in clang's environment. The text is scanned for #include lines,
+ * include folders, including those in clang's environment and those that clang always looks into.
+ * (What is in none of these is the compiler's own.) The text is scanned for #include lines,
  * whatever conditions are around them. That may find too many files, but never too few, except
  * where an #include is computed: then the source is treated as one that can not be described.
  */
@@ -71,6 +72,8 @@ static void put_file(scan *s, piece folder, piece name)
     acui_error_restore(&before);
     acui_bytes_put_text(&s->request->key, path);
     acui_bytes_put_piece(&s->request->key, there ? data : "", bytes);
+    if (there && strlen(data) != bytes) /* the compiler reads on behind a NUL */
+        s->known = false;
     char *end = there ? strrchr(path, '/') : NULL;
     if (end) {
         *end = '\0';
@@ -97,6 +100,8 @@ static void put_listed(scan *s, const char *list, piece name)
 }
 
 static const char *const lists[] = {"CPATH", "CPLUS_INCLUDE_PATH"}; /* which clang reads */
+static const char clang_folders[] = "/usr/local/include:/usr/include/x86_64-linux-gnu:"
+                                    "/usr/include/aarch64-linux-gnu:/usr/include";
 
 /* `line` is what follows the directive's word. */
 static void put_include(scan *s, const char *line, const char *folder)
@@ -120,6 +125,13 @@ static void put_include(scan *s, const char *line, const char *folder)
         put_file(s, piece_of(o->include_dirs[i]), name);
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !s->request->nvrtc; i++)
         put_listed(s, getenv(lists[i]), name); /* clang reads it so, whoever runs it */
+    if (!s->request->nvrtc)
+        put_listed(s, clang_folders, name);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
 /* Skips what means nothing there: blanks, comments, and ends of lines that continue. */
@@ -134,13 +146,15 @@ static const char *skip_blanks(const char *c)
     }
 }
 
-/* Whether a directive may begin at `sign`: only blanks and comments may be before it on its
- * line. */
+/* Whether a directive may begin at `sign`: only blanks and comments may be before it on its line,
+ * and on the first line a byte order mark. */
 static bool may_begin(const char *text, const char *sign)
 {
-    while (sign > text && (sign[-1] == ' ' || sign[-1] == '\t'))
+    while (sign > text && is_blank(sign[-1]))
         sign--;
-    return sign == text || sign[-1] == '\n' || (sign - text > 1 && strncmp(sign - 2, "*/", 2) == 0);
+    return sign == text || sign[-1] == '\n' || sign[-1] == '\r' ||
+           (sign - text > 1 && strncmp(sign - 2, "*/", 2) == 0) ||
+           (sign - text == 3 && strncmp(text, "\xef\xbb\xbf", 3) == 0);
 }
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz_"; /* the letters of words that matter
@@ -175,22 +189,37 @@ static void scan_questions(scan *s, const char *text, const char *question, cons
 
 static void scan_text(scan *s, const char *text, const char *folder)
 {
-    if (strstr(text, "?" "?=")) /* trigraphs may be another way to write a sign */
+    /* Trigraphs may be another way to write a sign, or the end of a line that continues. */
+    if (strstr(text, "?" "?=") || strstr(text, "?" "?/"))
         s->known = false;
     scan_questions(s, text, "__has_include", folder);
     scan_questions(s, text, "__has_embed", folder);
     for (const char *c = text; s->known && (c = strpbrk(c, "#%")); c++)
-        if ((*c == '#' || c[1] == ':') && may_begin(text, c))
+        if (*c == '%' && c[1] == '\\' && may_begin(text, c)) /* the line continues in a sign %: */
+            s->known = false;
+        else if ((*c == '#' || c[1] == ':') && may_begin(text, c))
             scan_directive(s, c + (*c == '#' ? 1 : 2), folder);
+}
+
+/* A text in memory, under its name: NVRTC looks for files beside that, as if it were a file. */
+static void scan_named(scan *s, const char *text, const char *name)
+{
+    char folder[PATH_MAX];
+    const char *end = s->request->nvrtc ? strrchr(name, '/') : NULL;
+    int n = end ? snprintf(folder, sizeof folder, "%.*s", (int)(end - name), name) : 0;
+    if (n < 0 || (size_t)n >= sizeof folder)
+        s->known = false;
+    else
+        scan_text(s, text, end ? folder : NULL);
 }
 
 bool acui_request_put_includes(acui_request *request)
 {
     const acu_compile_options *o = &request->options;
     scan s = {.request = request, .known = true};
-    scan_text(&s, request->source, NULL);
+    scan_named(&s, request->source, request->what);
     for (size_t i = 0; i < o->header_count; i++)
-        scan_text(&s, o->headers[i].text, NULL);
+        scan_named(&s, o->headers[i].text, o->headers[i].name);
     for (size_t i = 0; i < s.count; i++)
         acui_free(s.seen[i]);
     acui_free(s.seen);

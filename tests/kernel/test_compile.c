@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* CUDA C++ compiled at run time, and what is kept of it. */
+#include "kernel/request.h"
 #include "support/one_device.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <spawn.h>
@@ -734,12 +736,19 @@ static void files_of_include_folders_count(void **state)
     assert_int_equal(counts().compiled - before.compiled, 2);
 }
 
-static void write_value(const char *path, int value)
+static void write_text(const char *path, const char *text)
 {
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fprintf(f, "#define VALUE %d\n", value);
+    fputs(text, f);
     fclose(f);
+}
+
+static void write_value(const char *path, int value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "#define VALUE %d\n", value);
+    write_text(path, text);
 }
 
 /* acuda can not know what the compiler finds by arguments that are passed on: the result is not
@@ -798,17 +807,73 @@ static void files_of_other_places_count(void **state)
     skip_without(ACU_COMPILER_CLANG);
     static const char *const lines[] = {
         "#include \"%s\"", "/* two\nlines */ #include \"%s\"", "  #/**/include/**/\"%s\"",
-        "#import \"%s\"",  "#inc\\\nlude \"%s\"", "%%: include <%s>"};
-    char path[512];
+        "#import \"%s\"",  "#inc\\\nlude \"%s\"", "%%: include <%s>", "\f#include \"%s\"",
+        "/* */\v#include \"%s\"", "int before;\r#include \"%s\"", "%%\\\n:include \"%s\""};
+    char path[512], outer[512];
     snprintf(path, sizeof path, "%s/value.h", folder);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         counts_included(lines[i], path);
+    snprintf(outer, sizeof outer, "%s/outer.h", folder);
+    write_text(outer, "\xef\xbb\xbf#include \"value.h\"\n"); /* behind a byte order mark */
+    counts_included("#include \"%s\"", outer);
     assert_int_equal(setenv("CPATH", folder, 1), 0);
     counts_included("#if __has_include(<%s>)\n#include <value.h>\n#endif", "value.h");
     unsetenv("CPATH");
     assert_int_equal(setenv("CPLUS_INCLUDE_PATH", folder, 1), 0);
     counts_included("#include <%s>", "value.h");
     unsetenv("CPLUS_INCLUDE_PATH");
+}
+
+/* Of a folder that clang searches without being told, in which tests do not write. */
+static void files_of_the_system_count(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    static const char *const folders[] = {"/usr/local/include", "/usr/include"};
+    acui_request request;
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    assert_works(acui_request_begin(&request, device, "source.cu",
+                                    "#include <acuda/no_such_file.h>\n", &options));
+    for (size_t i = 0; i < 2; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s/acuda/no_such_file.h", folders[i]);
+        assert_non_null(memmem(request.key.data, request.key.count, path, strlen(path)));
+    }
+    acui_request_end(&request);
+}
+
+/* NVRTC looks beside the name of a header in memory, and of the source, as if they were files. */
+static void files_beside_names_count(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_NVRTC);
+    char path[512], name[600], words[16];
+    const char *beside = folder + 1; /* from the root folder, since the name is a relative one */
+    const acu_header header = {name, "#include \"value.h\"\n"};
+    acu_compile_options options = options_of(ACU_COMPILER_NVRTC);
+    char here[PATH_MAX], source[1024];
+    options.headers = &header;
+    options.header_count = 1;
+    snprintf(path, sizeof path, "%s/value.h", folder);
+    snprintf(name, sizeof name, "%s/header.h", beside);
+    snprintf(source, sizeof source,
+             "#include \"%s\"\nextern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n", name);
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir("/"), 0);
+    acu_status status[2] = {ACU_OK, ACU_OK};
+    bool seen[2] = {false, false};
+    for (int i = 0; i < 2; i++) {
+        acu_code *code = NULL;
+        write_value(path, 1234 + i);
+        snprintf(words, sizeof words, " %d;", 1234 + i);
+        status[i] = acu_compile(device, source, &options, &code);
+        seen[i] = status[i] == ACU_OK && strstr(acu_code_ptx(code), words);
+        if (code)
+            acu_code_release(code);
+    }
+    assert_int_equal(chdir(here), 0);
+    for (int i = 0; i < 2; i++)
+        assert_true(status[i] == ACU_OK && seen[i]);
 }
 
 /* Processes share a folder: a later one finds complete files. */
@@ -917,6 +982,8 @@ int main(int argc, char **argv)
         TEST(files_of_include_folders_count),
         TEST(files_of_arguments_are_read_again),
         TEST(files_of_other_places_count),
+        TEST(files_of_the_system_count),
+        TEST(files_beside_names_count),
         TEST(processes_share),
         TEST(allocations_fail),
     };
