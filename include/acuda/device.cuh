@@ -49,7 +49,7 @@
 #error "acuda/device.cuh is for kernels: compile this file as CUDA C++"
 #endif
 
-#include "tile.h"
+#include <acuda/tile.h>
 
 /* Of three values that go with x, y and z, the one for a dimension: x goes with the last dimension,
  * y with the one before, z with the one before that. */

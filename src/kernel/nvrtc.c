@@ -220,8 +220,6 @@ static acu_status create(const acui_request *r, acui_arguments *w, program *p)
     }
     ACUI_HEADERS(ACU_X)
 #undef ACU_X
-    names[n] = "tile.h"; /* as device.cuh includes it */
-    texts[n++] = acui_header_tile;
     if (rtc.create(p, r->source, r->what, n, texts, names) != 0)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "NVRTC took no program");
     for (size_t i = 0; i < o->expression_count; i++)

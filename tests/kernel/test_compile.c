@@ -744,6 +744,27 @@ static void write_text(const char *path, const char *text)
     fclose(f);
 }
 
+/* acuda's own headers stand in a folder of their own. */
+static void a_header_may_be_called_tile(void **state)
+{
+    (void)state;
+    skip_without(compiler);
+    const char *dirs[] = {folder};
+    char path[512];
+    int32_t got[N];
+    acu_compile_options options = options_of(compiler);
+    options.include_dirs = dirs;
+    options.include_dir_count = 1;
+    snprintf(path, sizeof path, "%s/tile.h", folder);
+    write_text(path, "#define VALUE 321\n");
+    acu_module *module = load("#include <acuda/device.cuh>\n#include \"tile.h\"\n"
+                              "extern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n",
+                              &options);
+    run(module, "f", false, 0, got);
+    assert_int_equal(got[0], 321);
+    acu_module_release(module);
+}
+
 static void write_value(const char *path, int value)
 {
     char text[32];
@@ -969,6 +990,8 @@ int main(int argc, char **argv)
         NVRTC(usual_mathematics),
         NVRTC(errors_are_told),
         NVRTC(as_a_future),
+        TEST(a_header_may_be_called_tile),
+        NVRTC(a_header_may_be_called_tile),
         TEST(refusals), TEST(without_descriptors),
         TEST(memory_hits),
         TEST(at_once_is_once),
