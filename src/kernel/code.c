@@ -38,14 +38,44 @@ acu_code *acui_code_new(acui_bytes *bytes, acu_status *status)
     return NULL;
 }
 
+static bool begins(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* Whether a message begins so: with "error: " or, from NVRTC, with "error #20: ". */
+static bool is_error(const char *text)
+{
+    static const char *const kinds[] = {"fatal ", "catastrophic ", "internal "};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        text += begins(text, kinds[i]) ? strlen(kinds[i]) : 0;
+    return begins(text, "error:") || begins(text, "error #");
+}
+
+/* Whether the line tells of an error: at its beginning, or behind the place where it is. What other
+ * messages say is not looked at. */
+static bool tells_of_error(const char *line)
+{
+    for (;;) {
+        if (is_error(line))
+            return true;
+        const char *end = line + strcspn(line, "\n"), *next = strstr(line, ": ");
+        if (!next || next > end || begins(line, "warning") || begins(line, "note") ||
+            begins(line, "remark"))
+            return false;
+        line = next + 2;
+    }
+}
+
 const char *acui_log_first_error(const char *log)
 {
-    const char *error = strstr(log, "error");
-    if (!error)
-        return log;
-    while (error > log && error[-1] != '\n')
-        error--;
-    return error;
+    for (const char *line = log; *line;) {
+        if (tells_of_error(line))
+            return line;
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+    return log;
 }
 
 /* ---- for the program ---- */

@@ -341,6 +341,44 @@ static void errors_are_told(void **state)
     acu_module_release(module);
 }
 
+/* Neither a file's name nor what a warning says is taken for the error. */
+static void the_first_error_is_told(void **state)
+{
+    (void)state;
+    static const char bad[] = "#warning error: this is none\n"
+                              "extern \"C\" __global__ void f(int *x) { x[0] = nowhere; }\n";
+    skip_without(compiler);
+    acu_compile_options options = options_of(compiler);
+    acu_module_source source = {.size = sizeof source, .name = "error.cu", .cuda = bad,
+                                .compile = &options};
+    acu_module *module = NULL;
+    assert_fails(acu_module_load(device, &source, &module), ACU_ERR_COMPILE, "nowhere");
+    assert_null(strstr(acu_last_error()->message, "none"));
+}
+
+/* The first line of a log that tells of an error; else the first. */
+static void logs_are_understood(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *log, *first;
+    } logs[] = {
+        {"a.cu:1:2: warning: an error: or so [-W#warnings]\na.cu:3:1: error: x\n",
+         "a.cu:3:1: error: x\n"},
+        {"error.h:1:2: note: y\n  error = 1;\nerror.h:2:1: fatal error: z",
+         "error.h:2:1: fatal error: z"},
+        {"a.cu(1): warning #1750-D: error: v\na.cu(2): catastrophic error: w",
+         "a.cu(2): catastrophic error: w"},
+        {"nvrtc: error: no such option", "nvrtc: error: no such option"},
+        {"\nerror: at the beginning", "error: at the beginning"},
+        {"a.cu(7): error #20: t", "a.cu(7): error #20: t"},
+        {"something\nelse that has an error in it", "something\nelse that has an error in it"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
+        assert_string_equal(acui_log_first_error(logs[i].log), logs[i].first);
+}
+
 /* The kernel is launched before it is compiled; what the options point to is gone by then. */
 static void as_a_future(void **state)
 {
@@ -980,6 +1018,8 @@ int main(int argc, char **argv)
         TEST(accesses_to_tiles_are_checked_if_asked),
         TEST(usual_mathematics),
         TEST(errors_are_told),
+        TEST(the_first_error_is_told),
+        TEST(logs_are_understood),
         TEST(as_a_future),
         NVRTC(a_source_runs),
         NVRTC(names_are_not_source),
@@ -989,6 +1029,7 @@ int main(int argc, char **argv)
         NVRTC(accesses_to_tiles_are_checked_if_asked),
         NVRTC(usual_mathematics),
         NVRTC(errors_are_told),
+        NVRTC(the_first_error_is_told),
         NVRTC(as_a_future),
         TEST(a_header_may_be_called_tile),
         NVRTC(a_header_may_be_called_tile),
