@@ -54,6 +54,17 @@ static acu_status emit_text(parser *p, const char *text)
     return emit(p, text, strlen(text));
 }
 
+/* Puts the text before what was written since `start`. */
+static acu_status emit_before(parser *p, size_t start, const char *text)
+{
+    size_t bytes = strlen(text);
+    char *at = p->out->code + start;
+    ACUI_TRY(emit(p, text, bytes));
+    memmove(at + bytes, at, p->length - start - bytes);
+    memcpy(at, text, bytes);
+    return ACU_OK;
+}
+
 static void skip_space(parser *p)
 {
     while (isspace((unsigned char)*p->at))
@@ -192,7 +203,7 @@ static acu_status parse_signed(parser *p)
     if (++p->depth > DEEPEST)
         return fail(p, p->at, "it is nested too deeply");
     p->at++;
-    ACUI_TRY(emit_text(p, sign[0] == '!' ? "(T)!(" : sign[0] == '-' ? "-(" : "+("));
+    ACUI_TRY(emit_text(p, sign[0] == '!' ? "(T)!(" : sign[0] == '-' ? " -(" : " +("));
     ACUI_TRY(parse_signed(p));
     p->depth--;
     return emit_text(p, ")");
@@ -202,7 +213,7 @@ static acu_status parse_signed(parser *p)
  * first. */
 static const char *const levels[][5] = {
     {"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}};
-enum { LEVELS = sizeof levels / sizeof *levels };
+enum { LEVELS = sizeof levels / sizeof *levels, OF_NUMBERS = 4 }; /* whose results are of type T */
 
 static const char *operator_at(parser *p, int level)
 {
@@ -216,14 +227,17 @@ static acu_status parse_level(parser *p, int level)
 {
     if (level == LEVELS)
         return parse_signed(p);
-    ACUI_TRY(emit_text(p, "(T)("));
+    size_t start = p->length;
     ACUI_TRY(parse_level(p, level + 1));
-    const char *operator;
-    while ((operator = operator_at(p, level)) != NULL) {
-        ACUI_TRY(emit_text(p, operator));
+    const char *sign = operator_at(p, level);
+    bool answers = sign && level < OF_NUMBERS; /* is it true or not? */
+    if (answers)
+        ACUI_TRY(emit_before(p, start, "(T)("));
+    for (; sign; sign = operator_at(p, level)) {
+        ACUI_TRY(emit_text(p, sign));
         ACUI_TRY(parse_level(p, level + 1));
     }
-    return emit_text(p, ")");
+    return answers ? emit_text(p, ")") : ACU_OK;
 }
 
 static acu_status parse_choice(parser *p)

@@ -10,7 +10,8 @@
 
 #define ACUI_EXPRESSION_TEXT 2048  /* bytes that an expression may have */
 #define ACUI_EXPRESSION_NAME 32
-#define ACUI_EXPRESSION_CODE 8192
+/* No text becomes more than six times as long: "1", "<" and "!" become six bytes. */
+#define ACUI_EXPRESSION_CODE (6 * ACUI_EXPRESSION_TEXT + 64)
 
 typedef struct acui_parsed {
     size_t operands;

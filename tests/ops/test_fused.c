@@ -121,6 +121,64 @@ static void what_is_written_is_meant(void **state)
     test_leaks_none();
 }
 
+/* The same, where signs, comparisons and choices stand side by side. */
+static void what_stands_side_by_side_is_meant(void **state)
+{
+    (void)state;
+    acu_device *device = open_with_compiler();
+    acu_expression *e = NULL;
+    assert_works(acu_expression_create("x - -y + + x * - - -2 + (x < y == 1) - "
+                                       "(1 == x < y < 2 != 0) + "
+                                       "(x + y ? x > 0 && y || x > .5 : !!x - !-y) / -4 + "
+                                       "(x < 0 ? y < 1 ? 1 : x + 2 : 3)",
+                                       &e));
+    float *x = some_reals(ACU_F32, N, -1), *y = some_reals(ACU_F32, N, 0.25);
+    acu_tensor *tx = tensor_with(device, ACU_F32, ACU_SHAPE(N), x);
+    acu_tensor *ty = tensor_with(device, ACU_F32, ACU_SHAPE(N), y);
+    float *have = result_of(device, acu_fused(e, tx, ty), ACU_F32, ACU_SHAPE(N));
+    for (size_t i = 0; i < N; i++) {
+        float a = x[i], b = y[i];
+        int less = a < b;
+        int chosen = a + b != 0 ? (a > 0 && b != 0) || a > .5f : (a != 0) - (b == 0);
+        float want = a - -b + a * -2 + (float)(less == 1) - (float)((1 == (less < 2)) != 0) +
+                     (float)chosen / -4 + (a < 0 ? b < 1 ? 1 : a + 2 : 3);
+        if (fabsf(have[i] - want) > 1e-6f * (1 + fabsf(want)))
+            fail_msg("(%g, %g): %g, not %g", (double)a, (double)b, (double)have[i], (double)want);
+    }
+    free(have);
+    free(x);
+    free(y);
+    acu_tensor_release(tx);
+    acu_tensor_release(ty);
+    acu_expression_release(e);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* All of the 2048 bytes may be used, also by what becomes longest in the kernel's source. */
+static void long_expressions_are_read(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {
+        "exp(a)+", "1+", "1<1+", "1<1==", "1==1<1&&", "1||1&&1==1<1+", "1||", "(1?1:1)+",
+        "(1<1?1:1<1)-", "-1-", "!1+", "!!!!!!!!!!!!!!!!!!!!1+", "(!1?!1:!1)*", "max(1,1)+",
+        "(!(!(!(!(!1)))))<", "(1?1:1?1:1?1:1?1:1?1:1?1:1)&&"};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        char text[2100] = "";
+        size_t length = 0, bytes = strlen(pieces[i]);
+        for (; length + bytes + 1 <= 2048; length += bytes)
+            memcpy(text + length, pieces[i], bytes);
+        text[length++] = 'a';
+        memset(text + length, ' ', 2048 - length);
+        acu_expression *e = NULL;
+        assert_works(acu_expression_create(text, &e));
+        acu_expression_release(e);
+        text[2048] = ' ';
+        assert_fails(acu_expression_create(text, &e), ACU_ERR_INVALID, "2049 bytes|2048");
+    }
+    test_leaks_none();
+}
+
 static void errors_name_the_column(void **state)
 {
     (void)state;
@@ -165,6 +223,8 @@ int main(void)
         cmocka_unit_test(expressions_compute),
         cmocka_unit_test(large_pieces),
         cmocka_unit_test(what_is_written_is_meant),
+        cmocka_unit_test(what_stands_side_by_side_is_meant),
+        cmocka_unit_test(long_expressions_are_read),
         cmocka_unit_test(errors_name_the_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
