@@ -152,10 +152,29 @@ static acu_status read_signature(acu_kernel *kernel, const char *signature, size
 
 /* ---- declaring; the kernel's lock is held ---------------------------------------------------- */
 
-static void keep(acu_kernel *kernel, acui_declared *declared)
+static bool is_same(const acui_declared *a, const acui_declared *b)
 {
+    if (a->count != b->count || (b->text && (!a->text || strcmp(a->text, b->text) != 0)))
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->params[i].bytes != b->params[i].bytes || a->params[i].type != b->params[i].type ||
+            a->params[i].want != b->params[i].want || a->params[i].dtype != b->params[i].dtype)
+            return false;
+    return true;
+}
+
+/* Keeps what was declared, or frees it if the same was declared before; returns that which is
+ * kept. So a program may declare a kernel before each launch. */
+static acui_declared *keep(acu_kernel *kernel, acui_declared *declared)
+{
+    for (acui_declared *older = kernel->declared; older; older = older->older)
+        if (is_same(older, declared)) {
+            acui_free(declared);
+            return older;
+        }
     declared->older = kernel->declared;
     kernel->declared = declared;
+    return declared;
 }
 
 static acu_status declared_new(acu_kernel *kernel, const char *signature, bool early,
@@ -187,7 +206,7 @@ static acu_status declare(acu_kernel *kernel, const char *signature)
         return acui_fail(ACU_ERR_ARGUMENTS, "%s has %zu parameters; \"%s\" declares %zu",
                          kernel->name, kernel->info.param_count, signature, count);
     ACUI_TRY(declared_new(kernel, signature, false, &declared));
-    keep(kernel, declared);
+    declared = keep(kernel, declared);
     /* From here on a count is known that nobody told. It is set once, so that a kernel has one
      * count. */
     if (!kernel->info.params_known) {
@@ -205,7 +224,7 @@ static acu_status declare_early(acu_kernel *kernel, const char *signature)
 {
     acui_declared *declared = NULL;
     ACUI_TRY(declared_new(kernel, signature, true, &declared));
-    keep(kernel, declared);
+    declared = keep(kernel, declared);
     atomic_store_explicit(&kernel->early, declared, memory_order_release);
     return ACU_OK;
 }

@@ -72,6 +72,22 @@ static void wrong_signatures_are_refused_with_the_word(void **state)
     assert_int_equal(set->params[0].want, ACUI_WANT_ANY); /* nothing changed */
 }
 
+/* Launches may still read what was declared before, so that stays, but only once. */
+static void declaring_again_needs_no_memory(void **state)
+{
+    (void)state;
+    static const char *const signatures[] = {"out f32, f32", "inout f32, any", " out  f32 ,f32"};
+    for (int i = 0; i < 3; i++)
+        assert_works(acu_kernel_declare(set, signatures[i]));
+    assert_int_equal(set->params[0].want, ACUI_WANT_OUT);
+    size_t blocks = acu_debug_live_blocks();
+    for (int i = 0; i < 3; i++)
+        assert_works(acu_kernel_declare(set, signatures[i]));
+    assert_works(acu_kernel_declare(set, signatures[1]));
+    assert_int_equal(set->params[0].want, ACUI_WANT_INOUT);
+    assert_int_equal(acu_debug_live_blocks(), blocks);
+}
+
 static void handles_are_declared_one_by_one(void **state)
 {
     (void)state;
@@ -176,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(signatures_are_read),
         TEST(wrong_signatures_are_refused_with_the_word),
+        TEST(declaring_again_needs_no_memory),
         TEST(handles_are_declared_one_by_one),
         TEST(zeros_are_filled_in),
         TEST(limits_are_named),
