@@ -52,6 +52,15 @@ static bool is_whole(double x)
     return x >= -0x1p53 && x <= 0x1p53 && (double)(int64_t)x == x;
 }
 
+/* ceil((end - start) / step), which is positive, of integers up to 2^53: the difference may be one
+ * that no double is. */
+static int64_t count_whole(int64_t start, int64_t end, int64_t step)
+{
+    int64_t span = step > 0 ? end - start : start - end;
+    step = step > 0 ? step : -step;
+    return (span + step - 1) / step;
+}
+
 acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, acu_site site)
 {
     double count = (end - start) / step;
@@ -70,6 +79,7 @@ acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, ac
     if (!is_real(dtype)) {
         s.params.first = (int64_t)start;
         s.params.stride = (int64_t)step;
+        s.shape = ACU_SHAPE(count_whole(s.params.first, (int64_t)end, s.params.stride));
     }
     return make(&s, site);
 }

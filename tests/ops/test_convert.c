@@ -381,6 +381,20 @@ static void arange(void **state)
         }
         free(have);
     }
+    static const struct {
+        double start, end, step;
+        size_t count;
+    } edges[] = {{-1, 0x1p53, 0x1p50, 9}, {1, -0x1p53, -0x1p50, 9}, {0, 0x1p53, 0x1p50, 8},
+                 {-0x1p53, 0x1p53, 0x1p53, 2}, {1 - 0x1p53, 0x1p53, 0x1p53 - 1, 3}};
+    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++) {
+        int64_t *have = result_of(device,
+                                  acu_arange(ACU_I64, edges[k].start, edges[k].end, edges[k].step),
+                                  ACU_I64, ACU_SHAPE((int64_t)edges[k].count));
+        const int64_t start = (int64_t)edges[k].start, step = (int64_t)edges[k].step;
+        for (size_t i = 0; i < edges[k].count; i++)
+            assert_int_equal(have[i], start + (int64_t)i * step);
+        free(have);
+    }
     assert_fails(acu_sync(device, acu_arange(ACU_I32, 0, 1, 0.5), NULL), ACU_ERR_DTYPE,
                  "i32|integers");
     assert_fails(acu_sync(device, acu_arange(ACU_F32, 0, -1, 1), NULL), ACU_ERR_SHAPE,
