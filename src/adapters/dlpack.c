@@ -51,6 +51,14 @@ acu_dtype acui_dl_dtype(const acui_dl_tensor *tensor, uint64_t flags)
     return ACU_NO_DTYPE;
 }
 
+acu_status acui_dl_check(const struct DLManagedTensorVersioned *managed)
+{
+    if (managed->version.major == ACUI_DL_MAJOR)
+        return ACU_OK;
+    return acui_fail(ACU_ERR_NOT_SUPPORTED, "a DLPack tensor of version %u.%u; acuda knows %d",
+                     managed->version.major, managed->version.minor, ACUI_DL_MAJOR);
+}
+
 /* ---- streams --------------------------------------------------------------------------------- */
 
 acu_status acui_dl_stream(acu_device *device, intptr_t number, const char *function,
@@ -91,10 +99,14 @@ acu_status acu_dlpack_to_old(struct DLManagedTensorVersioned *managed, struct DL
     if (!managed || !old)
         return acui_fail(ACU_ERR_INVALID, "acu_dlpack_to_old: %s is NULL",
                          managed ? "the place for the result" : "the tensor");
+    ACUI_TRY(acui_dl_check(managed));
     if (managed->flags & ACUI_DL_READ_ONLY)
         return acui_fail(ACU_ERR_SHARED,
                          "a read-only tensor has no older DLPack struct, which can not "
                          "say so");
+    if (managed->tensor.dtype.bits < 8 && (managed->flags & ACUI_DL_PADDED))
+        return acui_fail(ACU_ERR_DTYPE, "a tensor of %u bits, padded to bytes, has no older DLPack "
+                         "struct, which can not say so", managed->tensor.dtype.bits);
     struct DLManagedTensor *result = ACUI_NEW(struct DLManagedTensor);
     if (!result)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");

@@ -15,6 +15,9 @@
 acu_status acui_dl_stream(acu_device *device, intptr_t number, const char *function,
                           acu_stream **stream);
 
+/* NOT_SUPPORTED: the struct is of another major version, so nothing of it but that is known. */
+acu_status acui_dl_check(const struct DLManagedTensorVersioned *managed);
+
 /* An element type in DLPack's terms, and back. */
 typedef struct acui_dl_type {
     uint8_t code, bits, lanes;

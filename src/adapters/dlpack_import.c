@@ -185,9 +185,7 @@ acu_status acu_dlpack_import(acu_device *device, struct DLManagedTensorVersioned
     if (!managed || !tensor)
         return acui_fail(ACU_ERR_INVALID, "acu_dlpack_import: %s is NULL",
                          managed ? "the place for the tensor" : "the DLPack tensor");
-    if (managed->version.major != ACUI_DL_MAJOR)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "a DLPack tensor of version %u.%u; acuda knows %d",
-                         managed->version.major, managed->version.minor, ACUI_DL_MAJOR);
+    ACUI_TRY(acui_dl_check(managed));
     imported *i = ACUI_NEW(imported);
     if (!i)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a DLPack tensor");

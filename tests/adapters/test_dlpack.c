@@ -509,6 +509,27 @@ static void the_older_struct_goes_both_ways(void **state)
     acu_dlpack_release_old(NULL);
 }
 
+/* Nor does it become another tensor on the way. */
+static void what_the_older_struct_can_not_say_is_refused(void **state)
+{
+    (void)state;
+    float data[6] = {0};
+    other o = other_tensor(data);
+    struct DLManagedTensor *old = NULL;
+    versioned *m = settle(&o);
+    m->version.major = 2;
+    assert_fails(acu_dlpack_to_old(m, &old), ACU_ERR_NOT_SUPPORTED, "version 2.0|knows 1");
+    m->version.major = 1;
+    m->flags = ACUI_DL_PADDED;
+    m->tensor.dtype.bits = 4;
+    assert_fails(acu_dlpack_to_old(m, &old), ACU_ERR_DTYPE, "4 bits, padded");
+    assert_int_equal(o.deleted, 0);
+    m->tensor.dtype.bits = 32; /* where the flag means nothing */
+    assert_works(acu_dlpack_to_old(m, &old));
+    acu_dlpack_release_old(old);
+    assert_int_equal(o.deleted, 1);
+}
+
 /* The tensor is refused, and still belongs to the other side. */
 static void refused(other *o, acu_status status, const char *words)
 {
@@ -660,6 +681,7 @@ int main(void)
         TEST(what_is_lent_for_reading_is_not_written),
         TEST(every_element_type_goes_both_ways),
         TEST(the_older_struct_goes_both_ways),
+        TEST(what_the_older_struct_can_not_say_is_refused),
         TEST(wrong_tensors_are_refused_in_words),
         TEST(a_foreign_call_imports_nothing),
         TEST(a_foreign_call_exports_nothing),
