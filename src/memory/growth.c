@@ -99,6 +99,7 @@ static void settle(acui_growth *g, bool works)
     *link = g->next;
     if (works) {
         acui_slab_cut(pool, slab, g->used);
+        acui_pool_note_held(pool);
     } else {
         pool->held -= slab->bytes;
         slab->dead = true;

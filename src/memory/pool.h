@@ -73,7 +73,8 @@ struct acu_pool {
 
     acui_lock lock; /* a leaf; guards what follows */
     size_t limit, keep;   /* SIZE_MAX: no limit */
-    size_t in_use, cached, held, in_use_high, held_high; /* in_use_high: see acui_pool_note_high */
+    size_t in_use, cached, in_use_high, held_high; /* in_use_high: see acui_pool_note_high */
+    size_t held; /* what counts for the limit: also what is on its way from or to the driver */
     size_t lately, before; /* the most in use in this window of requests, and in the previous one */
     uint64_t window;       /* where it began, in the count of all requests */
     bool bounded;          /* whether there is a bound while the device works (bound.c) */
@@ -178,6 +179,13 @@ bool acui_pool_never(acu_pool *pool, size_t bytes);
 /* With pool->lock: the most that it should hold; SIZE_MAX: no bound. */
 size_t acui_pool_bound(const acu_pool *pool);
 void acui_pool_note_high(acu_pool *pool); /* brings in_use_high up to date */
+/* Brings held_high up to date, whenever blocks were added: other threads' requests that may yet
+ * fail do not count. */
+static inline void acui_pool_note_held(acu_pool *pool)
+{
+    if (pool->in_use + pool->cached > pool->held_high)
+        pool->held_high = pool->in_use + pool->cached;
+}
 /* The driver allocated something: whether the pool now holds too much, and acui_pool_trim_soon has
  * to be called. */
 bool acui_pool_exceeds(acu_pool *pool);

@@ -44,8 +44,7 @@ void acui_source_count_new(acu_pool *pool, const acui_block *block)
     acui_lock_take(&pool->lock);
     pool->misses++;
     acui_pool_count_out(pool, block);
-    if (pool->held > pool->held_high)
-        pool->held_high = pool->held;
+    acui_pool_note_held(pool);
     bool exceeds = acui_pool_exceeds(pool);
     acui_lock_give(&pool->lock);
     if (exceeds)

@@ -234,8 +234,7 @@ static void give_all(acu_pool *pool, acui_block *stuck, acu_pool *heir)
         block->next = heir->stuck;
         heir->stuck = block;
     }
-    if (heir->held > heir->held_high)
-        heir->held_high = heir->held;
+    acui_pool_note_held(heir);
     acui_lock_give(&heir->lock);
 }
 

@@ -4,6 +4,7 @@
 #include "driver/table.h"
 #include "memory/memory.h"
 #include "memory/pool.h"
+#include "support/loads.h"
 #include "support/one_device.h"
 
 #include <sched.h>
@@ -582,6 +583,32 @@ static void pinned_memory_has_bounds_too(void **state)
     acu_pool_release(pool);
 }
 
+/* What other threads are getting or giving back at the moment does not count. */
+static void what_is_held_is_in_use_or_cached(void **state)
+{
+    (void)state;
+    acu_pool *pool = acu_device_pool(device);
+    acu_buffer *buffer = buffer_from(pool, MIB);
+    assert_true(acui_source_reserve(pool, MIB)); /* as a request does before it asks the driver */
+    assert_int_equal(stats_of(pool).held, MIB);
+    acui_source_unreserve(pool, MIB);
+    assert_int_equal(stats_of(pool).held_high, MIB);
+    acu_buffer_release(buffer);
+    pool = acu_device_pinned_pool(device, false);
+    test_loads_hold(device);
+    assert_works(acui_buffer_soon(pool, 1000, &buffer));
+    acu_pool_stats stats = stats_of(pool);
+    test_loads_go();
+    assert_int_equal(stats.held, 1024);
+    assert_int_equal(stats.held_high, 1024);
+    assert_works(acui_growth_await(buffer));
+    stats = stats_of(pool);
+    assert_int_equal(stats.held, 128 * KIB); /* the whole allocation that it is a part of */
+    assert_int_equal(stats.held, stats.in_use + stats.cached);
+    assert_int_equal(stats.held_high, stats.held);
+    acu_buffer_release(buffer);
+}
+
 /* Also if the pools have looked at their slabs equally often, so that the counts of the pool and of
  * its heir agree. */
 static void memory_of_a_pool_that_ended_can_be_given_back(void **state)
@@ -621,6 +648,7 @@ int main(void)
         DEVICE_TEST(sizes_that_repeat_are_kept),
         DEVICE_TEST(small_pinned_blocks_share_an_allocation),
         DEVICE_TEST(pinned_memory_has_bounds_too),
+        DEVICE_TEST(what_is_held_is_in_use_or_cached),
         DEVICE_TEST(memory_of_a_pool_that_ended_can_be_given_back),
         cmocka_unit_test(a_pool_of_another_device_is_refused),
         cmocka_unit_test(a_reset_ends_the_pools_of_before),
