@@ -30,20 +30,24 @@ static acu_status read_request(const char *request, const char *by, acui_setting
     return ACU_OK;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* "11.4" or "11040". */
 static int parse_version(const char *text)
 {
     char *end;
-    long major = strtol(text, &end, 10);
-    if (end == text || major < 0 || major > 99999)
+    long major = is_digit(*text) ? strtol(text, &end, 10) : -1;
+    if (major < 0 || major > 99999)
         return -1;
     if (*end == '\0')
         return (int)major;
-    if (*end != '.' || major > 99)
+    if (*end != '.' || major > 99 || !is_digit(end[1]))
         return -1;
-    const char *rest = end + 1;
-    long minor = strtol(rest, &end, 10);
-    if (end == rest || *end != '\0' || minor < 0 || minor > 99)
+    long minor = strtol(end + 1, &end, 10);
+    if (*end != '\0' || minor > 99)
         return -1;
     return (int)(major * 1000 + minor * 10);
 }

@@ -318,6 +318,10 @@ static void a_limit_hides_what_is_newer(void **state)
     says("ACUDA_DRIVER_MAX is no CUDA version to limit the driver to");
     RUN("working", ENV("ACUDA_DRIVER_MAX=twelve"), "-");
     says("status: ACU_ERR_INVALID\n");
+    RUN("working", ENV("ACUDA_DRIVER_MAX=11.+4"), "-");
+    says("status: ACU_ERR_INVALID\n");
+    RUN("working", ENV("ACUDA_DRIVER_MAX= 12.1"), "-");
+    says("status: ACU_ERR_INVALID\n");
     RUN("working", NULL, "max=7");
     says("status: ACU_ERR_INVALID\n");
 }
