@@ -7,6 +7,7 @@
 
 #include <acuda/driver_abi.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,9 +145,13 @@ static bool read_number(const reader *r, sd_fault *f, char *word)
         return true;
     }
     char *end;
+    int error = errno;
+    errno = 0;
     f->nth = strtoull(mark, &end, 10);
+    bool fits = f->nth && !errno;
+    errno = error;
     f->on = *end == '+';
-    return (isdigit((unsigned char)*mark) && f->nth && !end[f->on]) ||
+    return (isdigit((unsigned char)*mark) && fits && !end[f->on]) ||
            wrong(r, f->text, "\"#%s\" is no place in a count: say #3, #3+ or #*", mark);
 }
 

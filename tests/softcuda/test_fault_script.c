@@ -248,6 +248,7 @@ static void senseless_scripts_are_refused(void **state)
         {"MemAlloc=out-of-mind", "\"out-of-mind\" is no result"},
         {"MemAlloc=success", "\"success\" is no result"},
         {"copy#0=ecc", "\"#0\" is no place"},
+        {"copy#99999999999999999999=ecc", "\"#99999999999999999999\" is no place"},
         {"copy#x=ecc", "\"#x\" is no place"},
         {"copy#3-=ecc", "\"#3-\" is no place"},
         {"copy=out-of-memory", "a work does not fail with out-of-memory"},
