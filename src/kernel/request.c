@@ -237,10 +237,17 @@ static acu_status choose_arch(acui_request *r, const acu_device *device)
     return ACU_OK;
 }
 
+/* NVRTC does not know byte order marks, and clang only at the beginning of a file, before which a
+ * #line is put. */
+static const char *without_mark(const char *source)
+{
+    return source + (strncmp(source, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+}
+
 acu_status acui_request_begin(acui_request *r, const acu_device *device, const char *what,
                               const char *source, const acu_compile_options *options)
 {
-    *r = (acui_request){.what = what, .source = source, .options = *options};
+    *r = (acui_request){.what = what, .source = without_mark(source), .options = *options};
     pthread_once(&once, hash_own_headers);
     if (!r->options.cplusplus)
         r->options.cplusplus = 17;
@@ -250,7 +257,7 @@ acu_status acui_request_begin(acui_request *r, const acu_device *device, const c
     ACUI_TRY(choose(r, device));
     put_options(r);
     acui_bytes_put_text(&r->key, what);
-    acui_bytes_put_text(&r->key, source);
+    acui_bytes_put_text(&r->key, r->source);
     r->keep = !names_files(&r->options) && acui_request_put_includes(r);
     if (r->key.failed)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", what);

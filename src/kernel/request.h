@@ -14,7 +14,7 @@
 
 typedef struct acui_request {
     const char *what;   /* for messages, and the source's name */
-    const char *source;
+    const char *source; /* without a byte order mark */
     acu_compile_options options; /* what they point to is borrowed */
     bool nvrtc;         /* else clang */
     unsigned arch;      /* the architecture that is wanted */

@@ -150,6 +150,20 @@ static void a_source_runs(void **state)
 }
 
 /* A module's name is in front of the compiler's messages, and is not read as source. */
+static void a_byte_order_mark_is_no_source(void **state)
+{
+    (void)state;
+    skip_without(compiler);
+    char source[sizeof add_source + 3];
+    int32_t got[N];
+    snprintf(source, sizeof source, "\xef\xbb\xbf%s", add_source);
+    acu_compile_options options = options_of(compiler);
+    acu_module *module = load(source, &options);
+    run(module, "add", true, 5, got);
+    assert_int_equal(got[3], 8);
+    acu_module_release(module);
+}
+
 static void names_are_not_source(void **state)
 {
     (void)state;
@@ -1011,6 +1025,7 @@ int main(int argc, char **argv)
         return test_run_case(cases, 1, argv[1]);
     const struct CMUnitTest tests[] = {
         TEST(a_source_runs),
+        TEST(a_byte_order_mark_is_no_source),
         TEST(names_are_not_source),
         TEST(names_of_templates),
         TEST(options_count),
@@ -1022,6 +1037,7 @@ int main(int argc, char **argv)
         TEST(logs_are_understood),
         TEST(as_a_future),
         NVRTC(a_source_runs),
+        NVRTC(a_byte_order_mark_is_no_source),
         NVRTC(names_are_not_source),
         NVRTC(names_of_templates),
         NVRTC(options_count),
