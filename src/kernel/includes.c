@@ -106,6 +106,8 @@ static const char clang_folders[] = "/usr/local/include:/usr/include/x86_64-linu
 /* `line` is what follows the directive's word. */
 static void put_include(scan *s, const char *line, const char *folder)
 {
+    if (strchr("'.,;:)\r\n", *line)) /* no directive, but a comment about #include's */
+        return;
     char close = *line == '<' ? '>' : *line == '"' ? '"' : '\0';
     piece name = {line + 1, close ? strcspn(line + 1, close == '>' ? ">\n" : "\"\n") : 0};
     if (!close || name.text[name.length] != close) {

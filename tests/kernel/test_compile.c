@@ -915,6 +915,20 @@ static void files_of_the_system_count(void **state)
     acui_request_end(&request);
 }
 
+/* A directive in a comment may be a wrong one, which must not keep the result out of the caches. */
+static void comments_about_directives_cost_nothing(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    static const char source[] = "/* About\n   #include's, and\n#include: that was it */\n"
+                                 "extern \"C\" __global__ void f(int *x) { x[0] = 1; }\n";
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_compile_counts before = counts();
+    compile(source, &options);
+    compile(source, &options);
+    assert_int_equal(counts().compiled - before.compiled, 1);
+}
+
 /* NVRTC looks beside the name of a header in memory, and of the source, as if they were files. */
 static void files_beside_names_count(void **state)
 {
@@ -1063,6 +1077,7 @@ int main(int argc, char **argv)
         TEST(files_of_arguments_are_read_again),
         TEST(files_of_other_places_count),
         TEST(files_of_the_system_count),
+        TEST(comments_about_directives_cost_nothing),
         TEST(files_beside_names_count),
         TEST(processes_share),
         TEST(allocations_fail),
