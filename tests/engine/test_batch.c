@@ -260,8 +260,9 @@ static void each_fails_alone(void **state)
     bed b = begin();
     warm(&b, 1);
     acu_future *futures[MANY], *wrong = NULL, *cancelled = NULL;
-    acu_tensor *short_one = NULL;
+    acu_tensor *short_one = NULL, *other;
     assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_f32(0)), &short_one));
+    assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(0)), &other));
     uint64_t before = batched(&b);
     teach_all(&b, 1);
     hold_thread(b.device);
@@ -270,7 +271,7 @@ static void each_fails_alone(void **state)
         if (i == 3)
             wrong = test_submit(b.device, acu_copy(b.z[0], short_one));
         if (i == 5) {
-            cancelled = test_submit(b.device, step_of(&b, acu_inout(b.z[0]), 1));
+            cancelled = test_submit(b.device, step_of(&b, acu_inout(other), 1));
             assert_works(acu_future_cancel(cancelled));
         }
     }
@@ -281,6 +282,7 @@ static void each_fails_alone(void **state)
     wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
     assert_true(batched(&b) > before);
     acu_tensor_release(short_one);
+    acu_tensor_release(other);
     end(&b);
 }
 

@@ -94,8 +94,9 @@ ACU_API acu_status acu_dlpack_import(acu_device *device, struct DLManagedTensorV
 ACU_API size_t acu_dlpack_drain(void);
 
 /* Convert one struct into the other, which takes over its contents; on failure both stay as they
- * were. The older struct has no flags, so a read-only tensor can not be converted to it
- * (SHARED). */
+ * were. The older struct has no flags, so a read-only tensor can not be converted to it (SHARED),
+ * nor one of elements below a byte that are padded to bytes (DTYPE); NOT_SUPPORTED: another major
+ * version. */
 ACU_API acu_status acu_dlpack_to_old(struct DLManagedTensorVersioned *managed,
                                      struct DLManagedTensor **old);
 ACU_API acu_status acu_dlpack_from_old(struct DLManagedTensor *old,
