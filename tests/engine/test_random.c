@@ -25,11 +25,8 @@
 
 #include <acuda/adapters/dlpack.h>
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern const char test_random_ptx[];
@@ -1923,7 +1920,6 @@ static void run_seed(uint64_t seed)
     static program programs[THREADS];
     pthread_t threads[THREADS];
     machine m;
-    const char *order = getenv("SOFTCUDA_SEED");
     open_machine(&m, seed);
     for (int i = 0; i < THREADS; i++)
         open_program(&programs[i], &m, seed * THREADS + (uint64_t)i);
@@ -1937,24 +1933,17 @@ static void run_seed(uint64_t seed)
         assert_int_equal(acu_device_status(m.devices[1], NULL), ACU_ERR_DEVICE_LOST);
     for (int i = 0; i < THREADS; i++)
         if (programs[i].failure[0])
-            fail_msg("ACUDA_RANDOM_SEED=%llu ACUDA_RANDOM_SEEDS=1%s%s: thread %d: %s",
-                     (unsigned long long)seed, order ? " SOFTCUDA_SEED=" : "", order ? order : "",
-                     i, programs[i].failure);
+            test_seed_failed(seed, "thread %d: %s", i, programs[i].failure);
     test_be_busy_no_more();
     count_all(&m);
     close_machine(&m);
 }
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static void random_programs_match_a_serial_model(void **state)
 {
     (void)state;
-    uint64_t first = setting("ACUDA_RANDOM_SEED", 1), count = setting("ACUDA_RANDOM_SEEDS", 6);
+    uint64_t first = test_setting("ACUDA_RANDOM_SEED", 1),
+             count = test_setting("ACUDA_RANDOM_SEEDS", 6);
     for (uint64_t seed = first; seed < first + count; seed++)
         run_seed(seed);
     atomic_store(&acui_batch_timeless, false);
@@ -1965,40 +1954,15 @@ static void random_programs_match_a_serial_model(void **state)
         assert_true(deferred > 0); /* otherwise this program does not test that any more */
 }
 
-/* Runs in a process of its own, as the driver reads its environment only once. */
-static void run_with(char *setting, int first, int count)
-{
-    char self[] = "/proc/self/exe", from[40], seeds[40];
-    char *arguments[] = {self, NULL}, *environment[] = {setting, from, seeds, NULL};
-    posix_spawn_file_actions_t quiet;
-    pid_t child;
-    int status = -1;
-    snprintf(from, sizeof from, "ACUDA_RANDOM_SEED=%d", first);
-    snprintf(seeds, sizeof seeds, "ACUDA_RANDOM_SEEDS=%d", count);
-    posix_spawn_file_actions_init(&quiet); /* failures are printed on the other stream */
-    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
-    assert_int_equal(posix_spawn(&child, self, &quiet, NULL, arguments, environment), 0);
-    posix_spawn_file_actions_destroy(&quiet);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("%s %s %s: wait status %#x", setting, from, seeds, (unsigned)status);
-}
-
-/* Whether this process runs on the software device with its default settings. */
-static bool is_plain(void)
-{
-    return !test_on_gpu() && !getenv("SOFTCUDA_SEED") && !getenv("SOFTCUDA_FAULTS");
-}
-
 static void and_so_they_do_however_streams_interleave(void **state)
 {
     (void)state;
-    if (!is_plain())
+    if (!test_is_plain())
         skip();
     for (int seed = 1; seed <= 4; seed++) {
         char setting[40];
         snprintf(setting, sizeof setting, "SOFTCUDA_SEED=%d", seed);
-        run_with(setting, 100 * seed, 2);
+        test_seeds_with(setting, 100 * seed, 2);
     }
 }
 
@@ -2020,12 +1984,12 @@ static void they_end_where_calls_fail_and_devices_are_lost(void **state)
          "EventRecord#110=invalid-value"),
         "MemAllocFromPoolAsync#40+=invalid-value",
     };
-    if (!is_plain())
+    if (!test_is_plain())
         skip();
     for (int i = 0; i < (int)(sizeof faults / sizeof faults[0]); i++) {
         char setting[160];
         snprintf(setting, sizeof setting, "SOFTCUDA_FAULTS=%s", faults[i]);
-        run_with(setting, 1000 + i, 1);
+        test_seeds_with(setting, 1000 + i, 1);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "support/support.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -430,4 +431,47 @@ uint64_t test_next(test_random *random)
 uint64_t test_below(test_random *random, uint64_t limit)
 {
     return test_next(random) % limit;
+}
+
+/* ---- random programs ------------------------------------------------------------------------- */
+
+uint64_t test_setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+void test_seed_failed(uint64_t seed, const char *format, ...)
+{
+    char what[1400];
+    const char *order = getenv("SOFTCUDA_SEED");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    fail_msg("ACUDA_RANDOM_SEED=%llu ACUDA_RANDOM_SEEDS=1%s%s: %s", (unsigned long long)seed,
+             order ? " SOFTCUDA_SEED=" : "", order ? order : "", what);
+}
+
+bool test_is_plain(void)
+{
+    return !test_on_gpu() && !getenv("SOFTCUDA_SEED") && !getenv("SOFTCUDA_FAULTS");
+}
+
+void test_seeds_with(char *setting, int first, int count)
+{
+    char self[] = "/proc/self/exe", from[40], seeds[40];
+    char *arguments[] = {self, NULL}, *environment[] = {setting, from, seeds, NULL};
+    posix_spawn_file_actions_t quiet;
+    pid_t child;
+    int status = -1;
+    snprintf(from, sizeof from, "ACUDA_RANDOM_SEED=%d", first);
+    snprintf(seeds, sizeof seeds, "ACUDA_RANDOM_SEEDS=%d", count);
+    posix_spawn_file_actions_init(&quiet); /* failures are printed on the other stream */
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+    assert_int_equal(posix_spawn(&child, self, &quiet, NULL, arguments, environment), 0);
+    posix_spawn_file_actions_destroy(&quiet);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("%s %s %s: wait status %#x", setting, from, seeds, (unsigned)status);
 }

@@ -134,4 +134,17 @@ uint64_t test_next(test_random *random);
 /* 0 .. limit-1 */
 uint64_t test_below(test_random *random, uint64_t limit);
 
+/* ---- random programs: ACUDA_RANDOM_SEED is the first one, ACUDA_RANDOM_SEEDS how many ---- */
+
+/* The number that the environment gives. */
+uint64_t test_setting(const char *name, uint64_t otherwise);
+/* Fails, and says how to repeat that. */
+__attribute__((format(printf, 2, 3))) void test_seed_failed(uint64_t seed, const char *format,
+                                                            ...);
+/* Whether this process runs on the software device with its default settings. */
+bool test_is_plain(void);
+/* Runs these programs in a process of its own, as the driver reads its environment only once; it
+ * has this setting of the driver ("NAME=VALUE") and no other. Must succeed. */
+void test_seeds_with(char *setting, int first, int count);
+
 #endif
