@@ -52,8 +52,9 @@ typedef struct acu_submit_options {
  * Never blocks, except while another thread is planning an op that both use, for as long as that
  * takes, callbacks included. Returns an error, and no future, if the op can not be run as it is
  * (bad constructor, wrong launch, ...): then nothing of it was enqueued, unless a `then` had
- * submitted something by itself. Anything that goes wrong later completes the future with an error.
- * device.h says what is different for a device that was opened with a runtime thread.
+ * submitted something by itself, or another thread was using one of its ops at the same time.
+ * Anything that goes wrong later completes the future with an error. device.h says what is
+ * different for a device that was opened with a runtime thread.
  *
  * With `refuse_when_full`, the result is WOULD_BLOCK while the bound of the device is reached: of
  * `device`, else the policy's or the stream's, else the default one. (Work for other devices waits

@@ -389,9 +389,10 @@ ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 
 /*
  * `x`, ordered after `before`, whether they share data or not. `before` runs as part of this op, or
- * has run as part of another. Yields x's values; those of `before` are dropped. This orders and
- * nothing else: if `before` fails, the submission that it is a part of fails, but nothing else that
- * is ordered after it. acu_after_future (future.h) does the same with a submission.
+ * as part of the submission that used it first, and then not if that is given up or fails before.
+ * Yields x's values; those of `before` are dropped. This orders and nothing else: if `before`
+ * fails, the submission that it is a part of fails, but nothing else that is ordered after it.
+ * acu_after_future (future.h) does the same with a submission.
  */
 #define acu_after(x, before) acu_op_after(ACU_OPERAND(x), ACU_OPERAND(before), ACU_SITE)
 ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);

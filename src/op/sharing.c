@@ -68,6 +68,13 @@ static bool keep_values(acui_plan *plan, acui_imported *imported, const acui_val
     return true;
 }
 
+static bool is_in_last(const acui_part *part)
+{
+    while (part && part->kind != ACUI_PART_FINALLY)
+        part = part->parent;
+    return part;
+}
+
 static uint16_t number_after(const acui_imported *before)
 {
     if (!before)
@@ -89,6 +96,8 @@ static acu_status import(acui_plan *plan, acui_sharing *sharing, const acui_valu
     /* Relaxed: the op, or the one that it is part of, holds it while this happens. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
     imported->sharing = sharing;
+    if (mine && is_in_last(plan->now.part))
+        sharing->kept = true;
     imported->mine = mine;
     imported->told = told;
     imported->waiter_known = part || told;
@@ -183,8 +192,10 @@ acu_status acui_sharing_end(acui_plan *plan, const acu_op *op, const acui_import
     plan->now.sharing = sharing->parent;
     sharing->end = plan->count;
     for (const acui_imported *b = plan->imported; b != since; b = b->next)
-        if (is_open(plan, sharing, b))
+        if (is_open(plan, sharing, b)) {
+            b->sharing->kept |= b->mine;
             ACUI_TRY(add_inner(sharing, b->sharing));
+        }
     return ACU_OK;
 }
 
@@ -216,7 +227,7 @@ void acui_sharing_look(acui_plan *plan)
     for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
         acui_sharing *sharing = op->rest->sharing;
         uint32_t own = atomic_load_explicit(&sharing->own, memory_order_relaxed);
-        bool alone = acui_object_refs(op) == 1 + own;
+        bool alone = acui_object_refs(op) == 1 + own && !sharing->kept;
         atomic_store_explicit(&sharing->alone, alone, memory_order_relaxed);
         if (alone && sharing->inside && !sharing->begun)
             sharing->inside->within = sharing->within;

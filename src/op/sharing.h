@@ -31,6 +31,8 @@ typedef struct acui_sharing {
     const acui_part *within;     /* the part that all users in that plan are in; NULL: none */
     struct acui_inner *inner;    /* ops planned elsewhere that it consists of too; fixed once it is
                                   * planned */
+    bool kept;                   /* not alone, though nobody else has it: another op's list of
+                                  * `inner` does, or a finally runs it in any case */
     bool begun;                  /* some nodes became tasks before all of it was planned */
     _Atomic(bool) alone; /* nobody else had the op or can get it. Set by the planning thread.
                           * Relaxed: others ask only whether it is held, and for an op that is about
