@@ -179,12 +179,20 @@ bool acui_pool_never(acu_pool *pool, size_t bytes);
 /* With pool->lock: the most that it should hold; SIZE_MAX: no bound. */
 size_t acui_pool_bound(const acu_pool *pool);
 void acui_pool_note_high(acu_pool *pool); /* brings in_use_high up to date */
-/* Brings held_high up to date, whenever blocks were added: other threads' requests that may yet
- * fail do not count. */
+/* What it holds of the driver's: without what other threads' requests have reserved, which may yet
+ * fail, and without blocks whose memory was never made. Its lock is held, as for the next one. */
+static inline size_t acui_pool_holds(const acu_pool *pool)
+{
+    size_t blocks = pool->in_use + pool->cached;
+    return blocks < pool->held ? blocks : pool->held;
+}
+
+/* Brings held_high up to date, whenever blocks were added. */
 static inline void acui_pool_note_held(acu_pool *pool)
 {
-    if (pool->in_use + pool->cached > pool->held_high)
-        pool->held_high = pool->in_use + pool->cached;
+    size_t holds = acui_pool_holds(pool);
+    if (holds > pool->held_high)
+        pool->held_high = holds;
 }
 /* The driver allocated something: whether the pool now holds too much, and acui_pool_trim_soon has
  * to be called. */

@@ -28,7 +28,7 @@ static acu_pool_stats read_stats(acu_pool *pool)
                             .keep = pool->keep,
                             .in_use = pool->in_use,
                             .cached = pool->cached,
-                            .held = pool->in_use + pool->cached,
+                            .held = acui_pool_holds(pool),
                             .in_use_high = pool->in_use_high,
                             .held_high = pool->held_high,
                             .blocks_in_use = pool->blocks_in_use,
@@ -79,7 +79,7 @@ acu_status acu_pool_reset_high(acu_pool *pool)
     acui_lock_take(&pool->lock);
     pool->before = pool->lately > pool->before ? pool->lately : pool->before;
     pool->in_use_high = pool->lately = pool->in_use;
-    pool->held_high = pool->in_use + pool->cached;
+    pool->held_high = acui_pool_holds(pool);
     acui_lock_give(&pool->lock);
     acui_entered entered;
     if (pool->raw && acui_enter_to_free(pool->device, &entered)) {
