@@ -251,7 +251,8 @@ typedef enum acui_planned {
  *   planning.*             the thread that plans     that thread
  *   order.failed           acui_parts_note           order lock
  *   order.sealed           acui_enter_nodes          order lock
- *   order.hosts, .shared   enter_tasks               order lock
+ *   order.hosts            enter_tasks               order lock
+ *   order.shared           enter_tasks, enter_own_op order lock
  *   order.makes            enter_tasks               order lock, and the thread that plans
  *   given_up               acui_give_up              any: acui_gave_up
  */
@@ -303,7 +304,7 @@ struct acui_submission {
         bool sealed; /* no more tasks will be entered */
         bool hosts;  /* some task is host work */
         bool makes;  /* some task has a prologue */
-        bool shared; /* some task entered so far has a `sharing` */
+        bool shared; /* some task entered so far has a `sharing`, or awaits an op of its own */
     } order;
 
     uint64_t marked; /* its last mark, if it has one lane only; flight lock */

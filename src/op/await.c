@@ -51,7 +51,7 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
     size_t count = count_open(plan, values, &device);
     bool needed = order;
     for (const acui_imported *b = plan->imported; b != since && !needed; b = b->next)
-        needed = !b->waiter_known && !acui_sharing_is_read(plan, b, plan->now.part);
+        needed = !b->waiter_known && !acui_sharing_is_touched(plan, b, plan->now.part);
     if ((!count && !needed) || !device) /* without an open device there is nothing to wait for */
         return ACU_OK;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);

@@ -66,6 +66,14 @@ static inline bool acui_part_walk_to(acui_part_walk *walk, const acui_part *part
     return shared;
 }
 
+/* The innermost part around it, itself included, that a finally runs in any case; NULL: none. */
+static inline const acui_part *acui_part_finally(const acui_part *part)
+{
+    while (part && part->kind != ACUI_PART_FINALLY)
+        part = part->parent;
+    return part;
+}
+
 /* The innermost part around both, or one of the two; NULL: none. */
 const acui_part *acui_part_around(const acui_part *a, const acui_part *b);
 

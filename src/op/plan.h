@@ -32,7 +32,7 @@
  *   alone         ... it turned out that nobody else can want them
  *   imported      values that a plan got of a shared op which another plan planned, or which it has
  *                 planned itself before
- *   read          ... all of which a node of this plan touches: so it fails with the op
+ *   touched       ... all of them, by nodes of this plan: so the order follows from the data
  *   inner         shared ops that another one consists of, though they were planned before it
  *   AWAIT         a node without work, that is over, or fails, with what the plan yields but does
  *                 not touch (op/await.h)

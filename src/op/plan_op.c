@@ -194,12 +194,14 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     op->rest->sharing->inside = part;
     if (status == ACU_OK)
         status = plan_fresh(plan, op, place, values);
+    if (status == ACU_OK)
+        status = acui_sharing_list_inner(plan, op, since);
     if (part)
         acui_part_end(plan, part);
     if (part && status != ACU_OK)
         acui_part_refuse(part);
-    acu_status ended = acui_sharing_end(plan, op, since);
-    return status == ACU_OK ? ended : status;
+    acui_sharing_end(plan, op);
+    return status;
 }
 
 /* Share lock held. */

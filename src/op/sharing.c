@@ -38,6 +38,12 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     return ACU_OK;
 }
 
+void acui_sharing_end(acui_plan *plan, const acu_op *op)
+{
+    plan->now.sharing = op->rest->sharing->parent;
+    op->rest->sharing->end = plan->count;
+}
+
 acu_op *acui_sharing_hold(acu_op *op)
 {
     if (op->state == ACUI_OP_PLANNING) { /* planned for several users, by this thread */
@@ -68,13 +74,6 @@ static bool keep_values(acui_plan *plan, acui_imported *imported, const acui_val
     return true;
 }
 
-static bool is_in_last(const acui_part *part)
-{
-    while (part && part->kind != ACUI_PART_FINALLY)
-        part = part->parent;
-    return part;
-}
-
 static uint16_t number_after(const acui_imported *before)
 {
     if (!before)
@@ -96,7 +95,7 @@ static acu_status import(acui_plan *plan, acui_sharing *sharing, const acui_valu
     /* Relaxed: the op, or the one that it is part of, holds it while this happens. */
     atomic_fetch_add_explicit(&sharing->refs, 1, memory_order_relaxed);
     imported->sharing = sharing;
-    if (mine && is_in_last(plan->now.part))
+    if (mine && acui_part_finally(plan->now.part))
         sharing->kept = true;
     imported->mine = mine;
     imported->told = told;
@@ -137,8 +136,8 @@ static bool is_touched(const acui_plan *plan, const acui_node *last, const acui_
     return false;
 }
 
-bool acui_sharing_is_read(const acui_plan *plan, const acui_imported *imported,
-                          const acui_part *part)
+bool acui_sharing_is_touched(const acui_plan *plan, const acui_imported *imported,
+                             const acui_part *part)
 {
     for (uint32_t i = 0; i < imported->count; i++)
         if (!is_touched(plan, imported->last, part, &imported->values[i]))
@@ -183,14 +182,12 @@ static bool is_open(const acui_plan *plan, const acui_sharing *sharing, const ac
     bool within = b->mine && b->sharing->begin >= sharing->begin;
     if (within && !(inside && acui_part_is_caught(inside, part)))
         return false;
-    return (b->told || !b->waiter_known) && !acui_sharing_is_read(plan, b, part);
+    return (b->told || !b->waiter_known) && !acui_sharing_is_touched(plan, b, part);
 }
 
-acu_status acui_sharing_end(acui_plan *plan, const acu_op *op, const acui_imported *since)
+acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op, const acui_imported *since)
 {
     acui_sharing *sharing = op->rest->sharing;
-    plan->now.sharing = sharing->parent;
-    sharing->end = plan->count;
     for (const acui_imported *b = plan->imported; b != since; b = b->next)
         if (is_open(plan, sharing, b)) {
             b->sharing->kept |= b->mine;

@@ -46,7 +46,7 @@ typedef struct acui_shared_point {
 } acui_shared_point;
 
 /* An op that was planned before the op which has this list, or by another plan, and whose values no
- * node of that one reads: whoever comes behind the one, or fails with it, does so with the other
+ * node of that one touches: whoever comes behind the one, or fails with it, does so with the other
  * too. */
 typedef struct acui_inner {
     struct acui_inner *next;
@@ -68,8 +68,8 @@ typedef struct acui_imported {
     const acui_context *context; /* around its use */
     uint32_t around;            /* as the sharing has it */
     uint16_t number;            /* from 1 on; 0 beyond 65,535 */
-    bool mine;                  /* it is planned here, and so of what is planned here nothing needs
-                                 * to read its values in order to fail with it */
+    bool mine;                  /* it is planned here; its values are not noted, as what touches
+                                 * them says nothing about its parts */
     bool told;                  /* ... and its failure fails the submission anyway */
     bool waiter_known;          /* it is known who waits for the op as a whole, maybe nobody: */
     const acui_node *node;      /* an AWAIT, or NULL */
@@ -78,17 +78,18 @@ typedef struct acui_imported {
 
 /* Nodes that the plan gets from now on are the op's, until acui_sharing_end. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
-/* `since`: what plan->imported was then. NO_MEMORY. */
-acu_status acui_sharing_end(acui_plan *plan, const acu_op *op, const acui_imported *since);
+void acui_sharing_end(acui_plan *plan, const acu_op *op);
+/* The op is planned: list which of those imported `since` it began are `inner`. NO_MEMORY. */
+acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op, const acui_imported *since);
 /* Retain the op for a node of its own; the op may also have one user only. */
 acu_op *acui_sharing_hold(acu_op *op);
 /* The plan got values of the op, which another one may have planned. `part`: the op is not awaited
  * as a whole. NO_MEMORY. Share lock held. */
 acu_status acui_sharing_import(acui_plan *plan, const acu_op *op, bool part);
-/* Whether a node of the plan, in this part, reads all values of the imported op: then it fails with
- * the op, because of the data. */
-bool acui_sharing_is_read(const acui_plan *plan, const acui_imported *imported,
-                          const acui_part *part);
+/* Whether nodes of the plan, in this part, touch all values of the imported op: then order, and the
+ * failure of whoever reads them, follow from the data. */
+bool acui_sharing_is_touched(const acui_plan *plan, const acui_imported *imported,
+                             const acui_part *part);
 void acui_sharing_release(acui_sharing *sharing); /* when the op goes; NULL is allowed */
 
 /* Find out which of the ops planned here nobody else uses, before the new nodes become tasks. */

@@ -6,18 +6,18 @@
  * The group's lock is a leaf, which may be taken under a future's: futures are looked at, cancelled
  * and resolved without it. A member that is not over holds a reference to the group.
  */
-#include "engine/completion/complete.h"
-#include "engine/completion/done.h"
 #include "engine/completion/group.h"
-#include "engine/completion/queue.h"
-#include "engine/order/order.h"
-#include "engine/submit/submit.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "engine/completion/complete.h"
+#include "engine/completion/done.h"
+#include "engine/completion/queue.h"
+#include "engine/order/order.h"
+#include "engine/submit/submit.h"
 
 #include <stdio.h>
 

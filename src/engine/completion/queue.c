@@ -10,10 +10,7 @@
  * The program's last handle closes the descriptor at once, whatever is on its way: a notice holds
  * the queue itself, and is freed when it comes.
  */
-#include "engine/completion/complete.h"
-#include "engine/completion/flight.h"
 #include "engine/completion/queue.h"
-#include "engine/issue/batch.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -23,6 +20,9 @@
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/park.h"
+#include "engine/completion/complete.h"
+#include "engine/completion/flight.h"
+#include "engine/issue/batch.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>

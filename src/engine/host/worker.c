@@ -117,10 +117,7 @@ void acui_own_work_look(acui_own_work *own)
 /* It is part of what acu_finally runs in any case, or the decision of an acu_or_else_if. */
 static bool goes_first(const acui_task *task)
 {
-    const acui_part *part = task->part;
-    while (part && part->kind != ACUI_PART_FINALLY)
-        part = part->parent;
-    return part || task->first->kind == ACUI_NODE_DECIDE;
+    return acui_part_finally(task->part) || task->first->kind == ACUI_NODE_DECIDE;
 }
 
 /* Lock held. */

@@ -7,15 +7,15 @@
  * behind it has run. acui_deferred_drain, for threads that name a stream, issues what it finds and
  * waits for these counts, up to a second: then everything that was here before is on its stream. It
  * does not wait for functions of the program's that come up meanwhile, beyond USER_CODE. */
-#include "engine/completion/complete.h"
 #include "engine/issue/deferred.h"
-#include "engine/issue/issue.h"
-#include "engine/order/order.h"
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/local.h"
 #include "base/nap.h"
+#include "engine/completion/complete.h"
+#include "engine/issue/issue.h"
+#include "engine/order/order.h"
 
 #define PRESSED ACU_US(200)   /* the list full twice within this: a runtime thread has more to do
                                * than it can */

@@ -32,9 +32,7 @@ static bool depends(const acui_before *before, bool own)
  * not. */
 static bool is_in_last(const acui_task *reader, const acui_task *task)
 {
-    const acui_part *part = reader->part;
-    while (part && part->kind != ACUI_PART_FINALLY)
-        part = part->parent;
+    const acui_part *part = acui_part_finally(reader->part);
     return part && !reader->order.failed && acui_part_around(part, task->part) != part;
 }
 

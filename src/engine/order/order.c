@@ -234,7 +234,7 @@ static void note_values(acui_task *task, const acui_imported *imported)
 static bool enter_own_op(acui_task *task, const acui_imported *imported)
 {
     const acui_sharing *sharing = imported->sharing;
-    task->submission->order.shared = true; /* by what becomes of these parts differently */
+    task->submission->order.shared = true; /* by a finally, perhaps: acui_task_wanted is to look */
     for (acui_task *t = task->submission->first_task; t; t = t->next) {
         if (t->first->index < sharing->begin || t->first->index >= sharing->end)
             continue; /* no task of a part has nodes outside of it */
@@ -251,7 +251,8 @@ static bool enter_await(acui_task *task, const acui_node *node)
     place_own(task, OWN);
     bool memory = enter_values(task, node);
     place_own(task, 0);
-    for (const acui_imported *b = node->u.await.imported; b && memory; b = b->next)
+    const acui_imported *values_of = node->touch_count ? node->u.await.imported : NULL;
+    for (const acui_imported *b = values_of; b && memory; b = b->next)
         note_values(task, b);
     for (const acui_imported *b = node->u.await.imported; b && memory; b = b->next)
         if (b->node == node)

@@ -3,12 +3,7 @@
  * what is in it, in order of places. A ring has at most one taker at a time; what was handed over
  * is always dealt with, also if the thread is being stopped meanwhile (give, stop_one;
  * tests/models/life.pml). */
-#include "engine/completion/complete.h"
-#include "engine/issue/batch.h"
-#include "engine/issue/issue.h"
-#include "engine/order/order.h"
 #include "engine/submit/runtime.h"
-#include "engine/submit/submit.h"
 
 #include <acuda/pool.h>
 
@@ -19,6 +14,11 @@
 #include "base/local.h"
 #include "base/park.h"
 #include "base/threads.h"
+#include "engine/completion/complete.h"
+#include "engine/issue/batch.h"
+#include "engine/issue/issue.h"
+#include "engine/order/order.h"
+#include "engine/submit/submit.h"
 
 #include <sched.h>
 #include <stdio.h>
