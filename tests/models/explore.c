@@ -17,11 +17,14 @@ typedef struct late_store {
     uint64_t value;
 } late_store;
 
+/* Contexts enter the system whenever they are switched, so each is used once, to get onto its stack:
+ * runs begin at its bottom. */
 typedef struct coroutine {
-    ucontext_t context; /* with which it begins; then: */
-    jmp_buf at;         /* switches by this do not enter the system */
+    ucontext_t context;
+    jmp_buf bottom, at;
+    void (*run)(void);
     char *stack;
-    bool begun;
+    bool has_bottom, begun;
     bool done;
     const void *sleeps_on;
     late_store buffer[BUFFER];
@@ -33,6 +36,7 @@ static int count, current;
 static jmp_buf scheduler;
 static const explore_model *model;
 static int interruptions, delays; /* left in this run */
+static int bound;                 /* of both, where that is less than the model's */
 static bool running, failed;
 static const void *locked[LOCKS];
 static char why[256];
@@ -66,18 +70,27 @@ static void leave(void)
         _longjmp(scheduler, 1);
 }
 
+/* Never returns: of a run that is given up, the rest of the stack is. */
+static void run_from_bottom(void)
+{
+    _setjmp(threads[current].bottom);
+    threads[current].run();
+}
+
 static void prepare(coroutine *t, void (*run)(void))
 {
-    if (!t->stack)
-        t->stack = malloc(STACK);
+    t->run = run;
     t->begun = t->done = false;
     t->sleeps_on = NULL;
     t->late = 0;
+    if (t->stack)
+        return;
+    t->stack = malloc(STACK);
     getcontext(&t->context);
     t->context.uc_stack.ss_sp = t->stack;
     t->context.uc_stack.ss_size = STACK;
     t->context.uc_link = NULL;
-    makecontext(&t->context, run, 0);
+    makecontext(&t->context, run_from_bottom, 0);
 }
 
 /* The thread goes on, to its next point. */
@@ -94,6 +107,9 @@ static void resume(coroutine *t)
     if (t->begun)
         _longjmp(t->at, 1);
     t->begun = true;
+    if (t->has_bottom)
+        _longjmp(t->bottom, 1);
+    t->has_bottom = true;
     setcontext(&t->context);
 }
 
@@ -368,8 +384,8 @@ static void check_end(void)
 static void run_once(void)
 {
     depth = current = 0;
-    interruptions = model->interruptions;
-    delays = model->delays;
+    interruptions = model->interruptions < bound ? model->interruptions : bound;
+    delays = model->delays < bound ? model->delays : bound;
     for (count = 0; count < THREADS && model->threads[count]; count++)
         prepare(&threads[count], thread_main);
     memset(locked, 0, sizeof locked);
@@ -419,8 +435,15 @@ bool explore(const explore_model *m)
 int explore_all(const explore_model *models, size_t n, int argc, char **argv)
 {
     bool broken = argc > 1 && strcmp(argv[1], "broken") == 0, found = false;
-    for (size_t i = 0; i < n && !found; i++)
-        found = !explore(&models[i]);
+    int most = 0;
+    for (size_t i = 0; i < n; i++) {
+        most = models[i].interruptions > most ? models[i].interruptions : most;
+        most = models[i].delays > most ? models[i].delays : most;
+    }
+    /* Most faults need few interruptions: looked for with few first, they are found much sooner. */
+    for (bound = broken ? 0 : most; bound <= most && !found; bound++)
+        for (size_t i = 0; i < n && !found; i++)
+            found = !explore(&models[i]);
     if (broken && !found)
         printf("the fault that was put in was not found\n");
     return found != broken;
