@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "op/op.h"
 
+#include <limits.h>
 #include <string.h>
 
 struct acui_view {
@@ -162,8 +163,7 @@ acu_op *acu_op_permute(acu_op *x, const int *order, size_t count, acu_site site)
         acu_op_release(x);
         return acui_op_failed(&acui_class_PERMUTE, site);
     }
-    view.count = count <= ACU_MAX_RANK ? (int)count : ACU_MAX_RANK + 1; /* too many: refused when
-                                                                         * the view is made */
+    view.count = count < INT_MAX ? (int)count : INT_MAX; /* too many: refused when it is made */
     if (count && count <= ACU_MAX_RANK)
         memcpy(view.order, order, count * sizeof *order);
     return view_op(&acui_class_PERMUTE, x, &view, site);

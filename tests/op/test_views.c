@@ -149,7 +149,7 @@ static void wrong_views_are_refused_with_their_line(void **state)
     assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2), NULL), ACU_ERR_SHAPE,
                  "the order has 3 numbers");
     assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2, 3, 4, 5, 6, 7), NULL),
-                 ACU_ERR_SHAPE, "the order has 7 numbers");
+                 ACU_ERR_SHAPE, "the order has 8 numbers");
     assert_fails(acu_sync(device, acu_op_permute(acu_flatten(counted()), NULL, 1, ACU_SITE), NULL),
                  ACU_ERR_INVALID, "the order is NULL");
     assert_fails(acu_sync(device, acu_flatten(acu_scalar(acu_f32(1))), NULL), ACU_ERR_INVALID,
