@@ -17,8 +17,8 @@ typedef struct late_store {
     uint64_t value;
 } late_store;
 
-/* Contexts enter the system whenever they are switched, so each is used once, to get onto its stack:
- * runs begin at its bottom. */
+/* Contexts enter the system whenever they are switched, so each is used once, to get onto its
+ * stack: runs begin at its bottom. */
 typedef struct coroutine {
     ucontext_t context;
     jmp_buf bottom, at;
