@@ -103,9 +103,11 @@ acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
 {
     acu_error error = *acui_error();
-    error.file = site.file;
-    error.line = site.line;
-    snprintf(error.op, sizeof error.op, "%s", class->name);
+    if (error.status != ACU_ERR_DEVICE_LOST || !error.file) { /* that names the suspect */
+        error.file = site.file;
+        error.line = site.line;
+        snprintf(error.op, sizeof error.op, "%s", class->name);
+    }
     acu_op *op = acui_op_new(&acui_class_FAILED, 0, site);
     if (op == &oom_op)
         return op;
@@ -276,7 +278,7 @@ static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *place, ac
 {
     (void)plan, (void)place, (void)values;
     acu_status status = acui_error_restore(&op->u.fault->error);
-    if (op->named) /* it may have been named since */
+    if (op->named && status != ACU_ERR_DEVICE_LOST) /* it may have been named since */
         snprintf(acui_error()->op, sizeof acui_error()->op, "%s", op->rest->name);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include <acuda/graph.h>
 #include <acuda/graphs.h>
+#include <acuda/ops.h>
 #include <acuda/queue.h>
 
 #include <poll.h>
@@ -114,6 +115,10 @@ static void end_trouble(bed *b, trouble *t)
     device_names(b->device, "perhaps", t->line, "bad day");
     assert_fails(acu_submit(b->device, step(b, b->x[2], 0), NULL, NULL), ACU_ERR_DEVICE_LOST,
                  "suspected");
+    /* It is the first use of these kernels, so the loss is met while the op is made. */
+    assert_fails(acu_submit(b->device, acu_add(b->x[2], 1), NULL, NULL), ACU_ERR_DEVICE_LOST,
+                 "suspected");
+    names(acu_last_error(), "perhaps", t->line, "bad day");
     acu_future_release(t->stop);
     acu_future_release(t->behind);
     acu_future_release(t->beside);
