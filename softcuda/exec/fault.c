@@ -4,6 +4,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "exec/lanes.h"
 
@@ -41,7 +42,19 @@ add(sx_error *e, size_t at, const char *format, ...)
     return at;
 }
 
-/* "kernel saxpy (in foo), PTX line 42 (ld.global.f32): " */
+/* ", saxpy.cu:7", if the PTX has line numbers of its source. Without the folders: there is little
+ * room. */
+static size_t add_source(sx_error *e, size_t at, const sx_warp *w, const ptx_inst *inst)
+{
+    const ptx_module *module = w->block->work->module->ptx;
+    const ptx_loc *loc = inst->loc < module->loc_count ? &module->locs[inst->loc] : NULL;
+    if (!loc || !loc->file || loc->line == 0)
+        return at;
+    const char *slash = strrchr(loc->file, '/');
+    return add(e, at, ", %s:%u", slash ? slash + 1 : loc->file, loc->line);
+}
+
+/* "kernel saxpy, in function foo, saxpy.cu:7, PTX line 42 (ld.global.f32): " */
 static size_t begin(sx_error *e, const sx_warp *w, const sx_insn *i)
 {
     const ptx_function *f = w->frame->code->ptx;
@@ -50,6 +63,7 @@ static size_t begin(sx_error *e, const sx_warp *w, const sx_insn *i)
     size_t at = add(e, 0, "kernel %s", kernel->name);
     if (f != kernel)
         at = add(e, at, ", in function %s", f->name);
+    at = add_source(e, at, w, inst);
     at = add(e, at, ", PTX line %u (%s): ", inst->line, inst->name);
     e->line = inst->line;
     return at;

@@ -122,6 +122,50 @@ static void test_out_of_bounds(void **state)
                  "0x4 (a null pointer), block (0,0,0), thread (0,0,0)");
 }
 
+/* A compiler asked for line numbers writes .loc, of files that it names at the end. */
+static void test_source_lines(void **state)
+{
+    (void)state;
+    sx_module *lined = load(HEAD ".func sub(.param .b64 p) {\n" /* 4 */
+                                 "  .reg .b64 %rd1;\n"
+                                 "  .loc 2 30 1\n"
+                                 "  ld.param.u64 %rd1, [p];\n"
+                                 "  .loc 2 31 7\n"
+                                 "  st.u32 [%rd1], 1;\n"
+                                 "  ret;\n"
+                                 "}\n"
+                                 ".entry k(.param .u64 p, .param .u32 deep) {\n" /* 12 */
+                                 "  .reg .pred %p; .reg .b32 %r1; .reg .b64 %rd1;\n"
+                                 "  ld.param.u64 %rd1, [p];\n"
+                                 "  ld.param.u32 %r1, [deep];\n"
+                                 "  .loc 1 12 3\n"
+                                 "  setp.ne.u32 %p, %r1, 0;\n"
+                                 "  @%p bra call;\n"
+                                 "  ld.u32 %r1, [%rd1];\n"
+                                 "  .loc 1 0 0\n" /* 20: the compiler's own */
+                                 "call:\n"
+                                 "  { .param .b64 a; st.param.b64 [a], %rd1; call sub, (a); }\n"
+                                 "  trap;\n"
+                                 "}\n"
+                                 ".file 1 \"/home/somebody/k.cu\"\n"
+                                 ".file 2 \"sub.cuh\"\n");
+    struct {
+        uint64_t p;
+        uint32_t deep;
+    } p = {0, 0};
+    launch_fails(lined, "k", LINE(1, 1), &p, 700,
+                 "kernel k, k.cu:12, PTX line 19 (ld.u32): illegal address: read of 4 bytes at 0x0 "
+                 "(a null pointer), block (0,0,0), thread (0,0,0)");
+    p.deep = 1;
+    launch_fails(lined, "k", LINE(1, 1), &p, 700,
+                 "kernel k, in function sub, sub.cuh:31, PTX line 9 (st.u32): illegal address: "
+                 "write of 4 bytes at 0x0 (a null pointer), block (0,0,0), thread (0,0,0)");
+    p.p = alloc(4);
+    launch_fails(lined, "k", LINE(1, 1), &p, 719,
+                 "kernel k, PTX line 23 (trap): trap, block (0,0,0), thread (0,0,0)");
+    sx_module_unload(lined);
+}
+
 static void test_host_pointers(void **state)
 {
     (void)state;
@@ -285,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_out_of_bounds),
+        cmocka_unit_test(test_source_lines),
         cmocka_unit_test(test_host_pointers),
         cmocka_unit_test(test_misaligned),
         cmocka_unit_test(test_shared_bounds),
