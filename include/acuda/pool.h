@@ -47,11 +47,13 @@ typedef struct acu_pool_options {
 
 /*
  * `keep`: device memory cached beyond `keep` goes back to the driver when nothing is in flight on
- * the device; by default all is kept. ACU_KEEP_NONE keeps nothing, which lets the software device
- * detect every use after a release. Page-locked memory, and device memory if the driver has no
- * pools, can only be given back by calls that may wait for the device: there it happens in the next
- * allocation that must ask the driver, which is slow anyway, or after it on one of acuda's threads
- * if that allocation must not wait (acu_to_host); the default is 256 MiB.
+ * the device; by default all is kept. ACU_KEEP_NONE keeps nothing. On the software device its
+ * blocks are also no larger than the request, so that every access behind the end of a buffer is
+ * detected, and every use of memory that was released before the device was last idle. Page-locked
+ * memory, and device memory if the driver has no pools, can only be given back by calls that may
+ * wait for the device: there it happens in the next allocation that must ask the driver, which is
+ * slow anyway, or after it on one of acuda's threads if that allocation must not wait
+ * (acu_to_host); the default is 256 MiB.
  *
  * While the device works, a pool of device memory holds at most twice the peak of recent use (over
  * the last 4096 to 8192 requests, or since the cache has served all of them), plus 256 MiB: so a

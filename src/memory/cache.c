@@ -52,9 +52,15 @@ void acui_pool_count_in(acu_pool *pool, const acui_block *block)
     pool->blocks_in_use--;
 }
 
-static bool suits(acu_pool *pool, acui_block *block, size_t size, acu_stream *stream)
+static bool fits(const acu_pool *pool, const acui_block *block, size_t size)
 {
     return acui_block_fits(block->bytes, size) &&
+           (block->bytes == size || !acui_pool_is_exact(pool));
+}
+
+static bool suits(acu_pool *pool, acui_block *block, size_t size, acu_stream *stream)
+{
+    return fits(pool, block, size) &&
            acui_fences_allow(&block->fences, pool->device, stream);
 }
 
@@ -66,7 +72,7 @@ static acui_block *find(acu_pool *pool, size_t bin, size_t size, acu_stream *str
     int looked = 0;
     for (acui_block *b = pool->bins[bin]; b && looked < LOOK && (busy || !found);
          b = b->next, looked++)
-        if (acui_block_fits(b->bytes, size) &&
+        if (fits(pool, b, size) &&
             acui_fences_allow(&b->fences, pool->device, stream) != busy)
             found = b;
     return found;
@@ -91,7 +97,7 @@ static void take_out(acu_pool *pool, acui_block *block)
 
 acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream)
 {
-    size_t size = acui_block_size(bytes);
+    size_t size = acui_pool_block_size(pool, bytes);
     acui_lock_take(&pool->lock);
     acui_block *block = pool->bins[acui_block_bin(size)];
     if (!block || !suits(pool, block, size, stream)) /* usually the first one suits */
@@ -106,7 +112,7 @@ acui_block *acui_pool_take(acu_pool *pool, size_t bytes, acu_stream *stream)
 
 acui_block *acui_pool_take_busy(acu_pool *pool, size_t bytes)
 {
-    size_t size = acui_block_size(bytes);
+    size_t size = acui_pool_block_size(pool, bytes);
     acui_lock_take(&pool->lock);
     acui_block *block = find_any(pool, size, NULL, true);
     if (block)

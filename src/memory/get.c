@@ -62,7 +62,7 @@ acu_status acui_pool_say_short(acu_pool *pool, size_t bytes)
 bool acui_pool_never(acu_pool *pool, size_t bytes)
 {
     acui_lock_take(&pool->lock);
-    bool never = acui_block_size(bytes) > pool->limit;
+    bool never = acui_pool_block_size(pool, bytes) > pool->limit;
     acui_lock_give(&pool->lock);
     return never || (pool->kind != ACU_MEMORY_PINNED && bytes > pool->device->info.memory_bytes);
 }
@@ -108,7 +108,7 @@ acui_block *acui_pool_take_complete(acu_pool *pool, size_t bytes, acu_stream *st
 {
     acu_stream *streams[STREAMS];
     acui_lock_take(&pool->lock);
-    size_t bin = acui_block_bin(acui_block_size(bytes));
+    size_t bin = acui_block_bin(acui_pool_block_size(pool, bytes));
     size_t n = streams_of(pool, bin, stream, streams, 0, STREAMS);
     acui_lock_give(&pool->lock);
     harvest(streams, n);
@@ -175,7 +175,7 @@ static size_t make_room(acu_pool *pool, size_t size, acu_stream *stream)
 static acu_status get_short(acu_pool *pool, size_t bytes, acu_stream *stream, uint64_t given,
                             acui_block **block)
 {
-    size_t size = acui_block_size(bytes);
+    size_t size = acui_pool_block_size(pool, bytes);
     count(pool, &pool->retries);
     for (;;) {
         bool room = make_room(pool, size, stream) > 0;
@@ -202,7 +202,8 @@ static acu_status get_new(acu_pool *pool, size_t bytes, acu_stream *stream, acui
     if (acui_pool_never(pool, bytes))
         return acui_fail(ACU_ERR_DEVICE_MEMORY, "it is more than there is");
     uint64_t given = acui_pool_given(pool);
-    acu_status st = acui_source_get(pool, acui_block_size(bytes), stream, block);
+    size_t size = acui_pool_block_size(pool, bytes);
+    acu_status st = acui_source_get(pool, size, stream, block);
     return st == ACU_ERR_DEVICE_MEMORY ? get_short(pool, bytes, stream, given, block) : st;
 }
 

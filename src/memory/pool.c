@@ -69,6 +69,9 @@ void acui_pool_set_keep(acu_pool *pool, size_t keep)
 {
     pool->keep = keep ? keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
     pool->bounded = !pool->slow && keep != ACU_KEEP_ALL;
+    bool exact = keep == ACU_KEEP_NONE && pool->kind != ACU_MEMORY_PINNED &&
+                 pool->device->info.software;
+    atomic_store_explicit(&pool->exact, exact, memory_order_relaxed);
 }
 
 static void pool_free(acu_pool *pool)

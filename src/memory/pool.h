@@ -78,6 +78,7 @@ struct acu_pool {
     size_t lately, before; /* the most in use in this window of requests, and in the previous one */
     uint64_t window;       /* where it began, in the count of all requests */
     bool bounded;          /* whether there is a bound while the device works (bound.c) */
+    _Atomic(bool) exact;   /* see acui_pool_block_size; relaxed, since either size will do */
     bool trimming;         /* `trim` is queued or running */
     acui_job trim;
     size_t blocks_in_use, blocks_cached;
@@ -88,6 +89,19 @@ struct acu_pool {
     uint64_t trims; /* counts passes through the bins */
     acui_block *bins[ACUI_BINS];
 };
+
+static inline bool acui_pool_is_exact(const acu_pool *pool)
+{
+    return atomic_load_explicit(&pool->exact, memory_order_relaxed);
+}
+
+/* The size of a block for `bytes`. A pool that keeps nothing, on the software device, is there to
+ * find faults: its blocks have no room behind what was asked for, in which a kernel could write
+ * without being noticed. */
+static inline size_t acui_pool_block_size(const acu_pool *pool, size_t bytes)
+{
+    return acui_pool_is_exact(pool) ? bytes : acui_block_size(bytes);
+}
 
 /* ---- cache.c ---- */
 /* A cached block that `stream` may use at once (its issue lock is held), or that anybody may

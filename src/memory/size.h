@@ -36,6 +36,8 @@ static inline size_t acui_block_size(size_t bytes)
 
 static inline size_t acui_block_bin(size_t size)
 {
+    if (size < ACUI_LEAST_BLOCK) /* of a pool whose blocks are exact */
+        size = ACUI_LEAST_BLOCK;
     unsigned doubling = acui_floor_log2(size);
     size_t eighth = (size >> (doubling - 3)) & 7;
     size_t bin = (doubling - acui_floor_log2(ACUI_LEAST_BLOCK)) * (size_t)8 + eighth;

@@ -7,6 +7,8 @@
  */
 #include "support/support.h"
 
+#include <acuda/pool.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -208,7 +210,35 @@ static void case_close(void **state)
     leaves_nothing();
 }
 
+/* A kernel writes element 3: where there is one, and just behind a tensor whose block, of a pool
+ * that keeps nothing, has no room for it. */
+static void case_end(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_kernel *behind = test_kernel(device, test_fault_ptx, "behind");
+    acu_pool_stats stats = {.size = sizeof stats};
+    acu_tensor *large, *x;
+    assert_works(acu_pool_set_limits(acu_device_pool(device), 0, ACU_KEEP_NONE));
+    assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(1003), &large));
+    assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(3), &x));
+    assert_works(acu_pool_get_stats(acu_device_pool(device), &stats));
+    assert_int_equal(stats.in_use, 1006 * 4);
+    acu_tensor_release(large);
+    assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(1001), &large));
+    assert_works(acu_sync(device, acu_zeros(ACU_I32, ACU_SHAPE(1)), NULL));
+    assert_works(acu_sync(device, launch(behind, large), NULL));
+    assert_int_equal(acu_sync(device, launch(behind, x), NULL), ACU_ERR_DEVICE_LOST);
+    assert_non_null(strstr(acu_last_error()->message, "just past the end of an allocation"));
+    acu_tensor_release(large);
+    acu_tensor_release(x);
+    acu_kernel_release(behind);
+    close_lost(device);
+    leaves_nothing();
+}
+
 static const test_case cases[] = {{"stray", case_stray},
+             {"end", case_end},
              {"stop", case_stop},
              {"other", case_other},
              {"thread", case_thread},
@@ -219,6 +249,13 @@ static void stray_addresses(void **state)
 {
     (void)state;
     test_in_process("stray");
+}
+
+static void one_element_too_many(void **state)
+{
+    (void)state;
+    test_software_only();
+    test_in_process("end");
 }
 
 static void traps(void **state)
@@ -252,6 +289,7 @@ int main(int count, char **arguments)
         return test_run_case(cases, CASES, arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stray_addresses),
+        cmocka_unit_test(one_element_too_many),
         cmocka_unit_test(traps),
         cmocka_unit_test(another_device_goes_on),
         cmocka_unit_test(other_threads_learn_of_it),

@@ -6,6 +6,11 @@ extern "C" __global__ void stray(int *x)
     ((int *)16)[threadIdx.x] = *x;
 }
 
+extern "C" __global__ void behind(int *x)
+{
+    x[3] = 1;
+}
+
 extern "C" __global__ void stop(int *x)
 {
     if (*x == 0)
