@@ -95,7 +95,8 @@ typedef struct acu_error {
     char context[ACU_ERROR_CONTEXT]; /* the texts of the acu_with_context around it, "outermost:
                                       * ...: innermost" */
     char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
-    acu_status cause; /* of CALLBACK: what the program's function returned, if that was a status */
+    acu_status cause; /* of CALLBACK: what the program's function returned, if that was a status; a
+                       * number that is none (errno's, CUDA's) stays as it is */
 } acu_error;
 
 /*

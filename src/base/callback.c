@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "base/local.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #define BOUND 0x10000u /* added for functions that may not even submit */
 
 static ACUI_LOCAL unsigned depth;
@@ -38,6 +41,16 @@ acu_status acui_callback_enter_asked(void)
     return was;
 }
 
+const char *acui_outcome_words(acu_status outcome, char *words)
+{
+    bool known = strcmp(acu_status_name(outcome), "ACU_ERR_?") != 0;
+    if (known)
+        snprintf(words, ACUI_OUTCOME, "%s", acu_status_name(outcome));
+    else
+        snprintf(words, ACUI_OUTCOME, "%d, which is no acu_status", (int)outcome);
+    return words;
+}
+
 acu_status acui_callback_leave_asked(acu_status was, acu_status status, const char *function)
 {
     acui_callback_leave();
@@ -47,8 +60,9 @@ acu_status acui_callback_leave_asked(acu_status was, acu_status status, const ch
         error->status = was;
     if (status == ACU_OK)
         return ACU_OK;
+    char words[ACUI_OUTCOME];
     acui_fail(ACU_ERR_CALLBACK, "the function given to %s returned %s%s%s", function,
-              acu_status_name(status), told ? ": " : "", told ? error->message : "");
+              acui_outcome_words(status, words), told ? ": " : "", told ? error->message : "");
     error->cause = status;
     return ACU_ERR_CALLBACK;
 }

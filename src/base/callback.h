@@ -29,6 +29,11 @@ void acui_user_release(acu_user user);
 acu_status acui_callback_enter_asked(void);
 acu_status acui_callback_leave_asked(acu_status was, acu_status status, const char *function);
 
+/* For messages, what a function of the program returned: the status's name, or the number if it is
+ * none (CUDA's, or errno's). Room for ACUI_OUTCOME bytes. */
+#define ACUI_OUTCOME 40
+const char *acui_outcome_words(acu_status outcome, char *words);
+
 /* ACU_OK outside of callbacks. Inside one it fails with WOULD_WAIT and names the waiting
  * `function`. */
 acu_status acui_refuse_wait(const char *function);

@@ -321,6 +321,12 @@ static acu_status fail_io(void *user, const acu_val *values, size_t count)
     return ACU_ERR_IO;
 }
 
+static acu_status fail_errno(void *user, const acu_val *values, size_t count)
+{
+    count_run(user, values, count);
+    return (acu_status)28;
+}
+
 /* The record has the status that the function returned, with the message of the call that failed
  * inside it ... */
 static void the_reason_of_a_function(void **state)
@@ -333,6 +339,9 @@ static void the_reason_of_a_function(void **state)
                                                  only_invalid, NULL), NULL),
                  ACU_ERR_CALLBACK, "acu_host returned ACU_ERR_IO");
     assert_int_equal(acu_last_error()->cause, ACU_ERR_IO);
+    assert_fails(acu_sync(device, bare(fail_errno), NULL), ACU_ERR_CALLBACK,
+                 "acu_host returned 28, which is no acu_status");
+    assert_int_equal(acu_last_error()->cause, 28);
     acu_op *const told[] = {
         bare(fail_by_call),
         acu_op_foreign(fail_on_stream, ACU_USER(NULL), NULL, 0, ACU_SITE),

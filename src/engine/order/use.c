@@ -231,8 +231,9 @@ static void note_outcome(acui_task *task, acu_status outcome)
 {
     if (outcome == ACU_OK)
         return;
+    char words[ACUI_OUTCOME];
     acui_fail(ACU_ERR_CALLBACK, "the program says that its work on the stream ended with %s",
-              acu_status_name(outcome));
+              acui_outcome_words(outcome, words));
     acui_error()->cause = outcome;
     acui_task_fail(task, acui_fault_of_node(task->first));
 }
