@@ -26,7 +26,8 @@ acu_status acui_source_read(acu_module_source *source, acu_compile_options *comp
     ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
     ACUI_TRY(acui_options_read(source, sizeof *source, given, function));
     if (!!source->ptx + !!source->image + !!source->path + !!source->cuda != 1)
-        return acui_fail(ACU_ERR_INVALID, "%s: give one of ptx, image, path and cuda", function);
+        return acui_fail(ACU_ERR_INVALID, "%s: give exactly one of ptx, image, path and cuda",
+                         function);
     if (source->cuda) {
         ACUI_TRY(acui_compile_options_read(compile, source->compile, waits, function));
         source->compile = compile;
