@@ -91,6 +91,19 @@ for wrong, words in ((whole[::-1], "negative"), (np.zeros((2, 0), np.float32), "
         raise AssertionError(f"not refused: {words}")
 print("what acuda has not is refused in words")
 
+counts = device.upload(device.take(np.arange(4, dtype=np.int32)))
+three = acuda.run(device, "add", acuda.run(device, "mul", counts, 2), np.int64(3))
+np.testing.assert_array_equal(np.from_dlpack(acuda.to_host(device, three)), [3, 5, 7, 9])
+for name, operand, kind in (("nope", 1, ValueError), ("add", "two", TypeError), ("add", 0.5, acuda.Error)):
+    try:
+        acuda.run(device, name, counts, operand)
+    except kind:
+        pass
+    else:
+        raise AssertionError(f"not refused: {name} {operand}")
+del counts, three
+print("numbers are whole beside integers, and what is refused leaves nothing behind")
+
 if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
     fixed = np.arange(6, dtype=np.float32)
     fixed.flags.writeable = False
