@@ -108,8 +108,10 @@ ACU_API acu_status acu_kernel_wait(acu_kernel *kernel, uint64_t timeout);
  * signature has one entry per parameter, separated by commas: a dtype for a scalar ("f32"); "in
  * f32", "out f32" or "inout f32" for a pointer to a tensor's elements; "tile f32" for a tile of a
  * partition; "any" for a struct, a list of tensors, or no check. Example: "tile f32, f32, in f32".
- * Launches then check dtypes and directions too. If a kernel's parameters are not known, the
- * declaration supplies them; declare such a kernel before other threads use it.
+ * Launches with this handle then check dtypes and directions too. Other handles of the same kernel
+ * are not declared: acu_kernel_get and acu_kernel_find make a new one each time. If a kernel's
+ * parameters are not known, the declaration supplies them; declare such a kernel before other
+ * threads use it.
  * Errors: INVALID (with the word), ARGUMENTS (the count or a size differs from the kernel's).
  */
 ACU_API acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature);

@@ -101,7 +101,10 @@ typedef struct acu_arg {
 ACU_API acu_arg acu_arg_op(acu_op *op, acu_access access);
 ACU_API acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access);
 ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
-/* A struct by value, copied when the launch op is made; at most 4096 bytes. */
+/* A struct by value, copied when the launch op is made; at most 4096 bytes. A device address in it
+ * is a number like any other: the memory is neither ordered nor kept alive for the launch. Where
+ * the kernel can not take such tensors as arguments of their own, acu_foreign can launch it, with
+ * the tensors as its arguments. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
 
 /* Several tensors (1 to 511, borrowed) as one argument of a launch, for a kernel parameter of type
