@@ -11,6 +11,7 @@ install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 set(ACUDA_KERNELS_DIR ${CMAKE_INSTALL_DATADIR}/acuda/kernels)
 install(FILES kernels/prelude.cuh kernels/math.cuh kernels/math_f64.cuh
     DESTINATION ${ACUDA_KERNELS_DIR})
+install(DIRECTORY kernels/cuda DESTINATION ${ACUDA_KERNELS_DIR})
 # The headers name pages of docs/, whose links lead to examples/; README.md has links to both.
 install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}

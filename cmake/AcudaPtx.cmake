@@ -59,7 +59,8 @@ function(acuda_add_ptx target source)
     # The path does not exist, so that a toolkit that happens to be installed makes no difference.
     set(flags --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=${ACUDA_PTX_ARCH}
         -nocudainc -nocudalib -Xclang -target-feature -Xclang +${ACUDA_PTX_FEATURE}
-        -Wall -Wextra -I "${include}" -include "${kernels}/prelude.cuh" -O3 ${arg_OPTIONS})
+        -Wall -Wextra -I "${include}" -include "${kernels}/prelude.cuh" -O3 ${arg_OPTIONS}
+        -I "${kernels}/cuda")
 
     # Once, even if the file has several users.
     get_property(known GLOBAL PROPERTY "acuda_ptx_${ptx}")

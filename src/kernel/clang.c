@@ -225,6 +225,7 @@ static acu_status make_command(acui_arguments *c, const acui_request *r, const c
     acui_argument(c, "-include");
     acui_argument(c, "%s/headers/acuda-prelude/prelude.cuh", folder->path);
     add_options(c, o);
+    acui_argument(c, "-I%s/headers/acuda-cuda", folder->path); /* the program's own come first */
     acui_argument(c, "-o");
     acui_argument(c, "%s/out.ptx", folder->path);
     acui_argument(c, "%s/source.cu", folder->path);

@@ -75,7 +75,10 @@ acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
 #define ACUI_HEADERS(X)                                                                            \
     X(device, "acuda/device.cuh", 1) X(tile, "acuda/tile.h", 1)                                    \
     X(prelude, "acuda-prelude/prelude.cuh", 0) X(math, "acuda-prelude/math.cuh", 0)               \
-    X(math_f64, "acuda-prelude/math_f64.cuh", 0)
+    X(math_f64, "acuda-prelude/math_f64.cuh", 0)                                                   \
+    X(runtime, "acuda-cuda/cuda_runtime.h", 0) X(runtime, "acuda-cuda/vector_types.h", 0)          \
+    X(runtime, "acuda-cuda/vector_functions.h", 0)                                                 \
+    X(runtime, "acuda-cuda/device_launch_parameters.h", 0)
 #define ACU_X(array, name, nvrtc) extern const char acui_header_##array[];
 ACUI_HEADERS(ACU_X)
 #undef ACU_X

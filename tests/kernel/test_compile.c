@@ -817,6 +817,36 @@ static void a_header_may_be_called_tile(void **state)
     acu_module_release(module);
 }
 
+/* Sources that nvcc compiles begin so. Where a toolkit's headers are found, they define the types
+ * of the prelude once more; a program's own headers are found whatever they are called. */
+static void sources_for_nvcc_need_no_change(void **state)
+{
+    (void)state;
+    skip_without(compiler);
+    const char *dirs[] = {folder};
+    char path[512];
+    int32_t got[N];
+    acu_compile_options options = options_of(compiler);
+    acu_module *module = load("#include <cuda_runtime.h>\n#include \"device_launch_parameters.h\"\n"
+                              "#include <vector_types.h>\n#include <vector_functions.h>\n"
+                              "extern \"C\" __global__ void f(int *x) { x[0] = make_int2(7, 8).y; }\n",
+                              &options);
+    run(module, "f", false, 0, got);
+    assert_int_equal(got[0], 8);
+    acu_module_release(module);
+    options.include_dirs = dirs;
+    options.include_dir_count = 1;
+    snprintf(path, sizeof path, "%s/vector_types.h", folder);
+    write_text(path, "#define VALUE 432\n");
+    module = load("#include <vector_types.h>\n"
+                  "extern \"C\" __global__ void f(int *x) { x[0] = VALUE; }\n",
+                  &options);
+    run(module, "f", false, 0, got);
+    assert_int_equal(got[0], 432);
+    acu_module_release(module);
+    unlink(path);
+}
+
 static void write_value(const char *path, int value)
 {
     char text[32];
@@ -1063,6 +1093,7 @@ int main(int argc, char **argv)
         NVRTC(as_a_future),
         TEST(a_header_may_be_called_tile),
         NVRTC(a_header_may_be_called_tile),
+        TEST(sources_for_nvcc_need_no_change),
         TEST(refusals), TEST(without_descriptors),
         TEST(memory_hits),
         TEST(at_once_is_once),

@@ -79,6 +79,7 @@ clang=$(sed -n 's/^ACUDA_CLANG:[A-Z]*=//p' "$1/CMakeCache.txt")
 clang=$(command -v "${clang:-none}") || clang=
 mkdir -p "$work/kernels/inner" "$work/shared"
 cat >"$work/kernels/double.cu" <<'END'
+#include <cuda_runtime.h>
 #include <acuda/device.cuh>
 extern "C" __global__ void twice(acu_tile<float> y)
 {
@@ -182,7 +183,8 @@ if command -v pkg-config >/dev/null; then
         # shellcheck disable=SC2046
         "$clang" -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=sm_75 \
             --cuda-path=/nonexistent -nocudainc -nocudalib -Xclang -target-feature -Xclang +ptx63 \
-            $(PKG_CONFIG_PATH=$pc pkg-config --cflags acuda) -include "$kernels/prelude.cuh" \
+            $(PKG_CONFIG_PATH=$pc pkg-config --cflags acuda) "-I$kernels/cuda" \
+            -include "$kernels/prelude.cuh" \
             -O3 -S -o "$work/user/k.ptx" -DFACTOR=3.0f "$work/kernels/double.cu"
         grep -q '\.entry twice' "$work/user/k.ptx"
     fi
