@@ -101,11 +101,11 @@ typedef struct acu_error {
 
 /*
  * The record of the last acuda call that failed on this thread. Never NULL; its status is ACU_OK
- * before the first failure. Calls that succeed leave it unchanged; the next failure overwrites it.
- * Valid as long as the thread. Failures of submissions are on their futures (acu_future_error).
- * Functions that report how something else failed (acu_future_error, acu_group_error,
- * acu_op_status, acu_device_status) give its record through a parameter, and leave this one as it
- * is; so do the start functions of adapters, which give a status only.
+ * before the first failure. Only the next failure overwrites it: calls that return ACU_OK,
+ * ACU_NOT_READY or ACU_TIMEOUT leave it as it is. Valid as long as the thread. Failures of
+ * submissions are on their futures (acu_future_error). Functions that report how something else
+ * failed (acu_future_error, acu_group_error, acu_op_status, acu_device_status) give its record
+ * through a parameter and leave this one, as do the start functions of adapters (a status only).
  */
 ACU_API const acu_error *acu_last_error(void);
 
