@@ -186,7 +186,6 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
 static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     ACUI_TRY(acui_sharing_begin(plan, op));
-    const acui_imported *since = plan->imported;
     acui_part *part = NULL;
     acu_status status = ACU_OK;
     if (plan->now.part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
@@ -195,7 +194,7 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     if (status == ACU_OK)
         status = plan_fresh(plan, op, place, values);
     if (status == ACU_OK)
-        status = acui_sharing_list_inner(plan, op, since);
+        status = acui_sharing_list_inner(plan, op);
     if (part)
         acui_part_end(plan, part);
     if (part && status != ACU_OK)

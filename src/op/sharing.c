@@ -33,6 +33,7 @@ acu_status acui_sharing_begin(acui_plan *plan, acu_op *op)
     sharing->around = context_bytes(plan->now.context);
     sharing->parent = plan->now.sharing;
     sharing->part = sharing->within = plan->now.part;
+    sharing->since = plan->imported;
     sharing->next = plan->sharings;
     plan->sharings = plan->now.sharing = op->rest->sharing = sharing;
     return ACU_OK;
@@ -185,10 +186,10 @@ static bool is_open(const acui_plan *plan, const acui_sharing *sharing, const ac
     return (b->told || !b->waiter_known) && !acui_sharing_is_touched(plan, b, part);
 }
 
-acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op, const acui_imported *since)
+acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op)
 {
     acui_sharing *sharing = op->rest->sharing;
-    for (const acui_imported *b = plan->imported; b != since; b = b->next)
+    for (const acui_imported *b = plan->imported; b != sharing->since; b = b->next)
         if (is_open(plan, sharing, b)) {
             b->sharing->kept |= b->mine;
             ACUI_TRY(add_inner(sharing, b->sharing));
@@ -217,8 +218,26 @@ void acui_sharing_release(acui_sharing *sharing)
     acui_free(sharing);
 }
 
+/* Some of an op becomes tasks before all of it is planned: what it uses of ops planned before may
+ * turn out to be `inner`, and these become tasks now. */
+static void keep_inner(const acui_plan *plan, acui_sharing *outermost)
+{
+    for (const acui_imported *b = plan->imported; b != outermost->since; b = b->next)
+        b->sharing->kept |= b->mine;
+}
+
+static void note_begun(acui_plan *plan)
+{
+    for (acui_sharing *sharing = plan->now.sharing; sharing; sharing = sharing->parent) {
+        sharing->begun = true;
+        if (!sharing->parent)
+            keep_inner(plan, sharing);
+    }
+}
+
 void acui_sharing_look(acui_plan *plan)
 {
+    note_begun(plan);
     /* If the references of this list and of the op's nodes are all there are, nobody has the op or
      * can get it. */
     for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
@@ -229,8 +248,6 @@ void acui_sharing_look(acui_plan *plan)
         if (alone && sharing->inside && !sharing->begun)
             sharing->inside->within = sharing->within;
     }
-    for (acui_sharing *sharing = plan->now.sharing; sharing; sharing = sharing->parent)
-        sharing->begun = true;
 }
 
 void acui_sharing_close(acui_plan *plan)

@@ -31,6 +31,7 @@ typedef struct acui_sharing {
     const acui_part *within;     /* the part that all users in that plan are in; NULL: none */
     struct acui_inner *inner;    /* ops planned elsewhere that it consists of too; fixed once it is
                                   * planned */
+    const struct acui_imported *since; /* what the plan had imported when it began; NULL: nothing */
     bool kept;                   /* not alone, though nobody else has it: another op's list of
                                   * `inner` does, or a finally runs it in any case */
     bool begun;                  /* some nodes became tasks before all of it was planned */
@@ -79,8 +80,8 @@ typedef struct acui_imported {
 /* Nodes that the plan gets from now on are the op's, until acui_sharing_end. NO_MEMORY. */
 acu_status acui_sharing_begin(acui_plan *plan, acu_op *op);
 void acui_sharing_end(acui_plan *plan, const acu_op *op);
-/* The op is planned: list which of those imported `since` it began are `inner`. NO_MEMORY. */
-acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op, const acui_imported *since);
+/* The op is planned: list which of those imported since it began are `inner`. NO_MEMORY. */
+acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op);
 /* Retain the op for a node of its own; the op may also have one user only. */
 acu_op *acui_sharing_hold(acu_op *op);
 /* The plan got values of the op, which another one may have planned. `part`: the op is not awaited

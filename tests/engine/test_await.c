@@ -446,6 +446,43 @@ static void an_op_within_an_op_of_the_same_submission(void **state)
     close_bench(&b);
 }
 
+typedef struct between {
+    bench *b;
+    bool submits;
+} between;
+
+static acu_op *make_fill(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    const between *m = user;
+    if (m->submits)
+        assert_works(acu_submit(NULL, acu_fill(m->b->there, acu_f32(2)), NULL, NULL));
+    return acu_fill(m->b->there, acu_f32(3));
+}
+
+/* A function of the outer one submits something, so that the inner one is entered while the outer
+ * one is planned. Nobody has the inner one any more. */
+static void an_op_within_an_op_that_begins_early(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        bench b = open_bench(INLINE);
+        acu_device *device = b.devices[0];
+        close_gate(&b, false);
+        between m = {.b = &b, .submits = how % 2};
+        acu_op *inner = acu_op_retain(acu_host(how < 2 ? break_off : set_five, NULL,
+                                               acu_inout(b.host[0])));
+        acu_op *outer = acu_op_retain(acu_zip(inner, acu_then(acu_value(b.there), make_fill, &m)));
+        acu_future *first = test_submit(device, acu_zip(inner, outer));
+        acu_future *second = test_submit(device, outer);
+        is_open(second);
+        open_gate(&b);
+        ends(second, how < 2 ? ACU_ERR_CALLBACK : ACU_OK);
+        ends(first, how < 2 ? ACU_ERR_CALLBACK : ACU_OK);
+        close_bench(&b);
+    }
+}
+
 /* The program holds the outer one: so the inner one is computed, though both submissions are given
  * up. */
 static void an_op_within_an_op_is_wanted(void **state)
@@ -729,6 +766,7 @@ int main(void)
         cmocka_unit_test(an_op_that_failed_fails_users_that_ignore_its_values),
         cmocka_unit_test(an_op_within_an_op),
         cmocka_unit_test(an_op_within_an_op_of_the_same_submission),
+        cmocka_unit_test(an_op_within_an_op_that_begins_early),
         cmocka_unit_test(an_op_within_an_op_is_wanted),
         cmocka_unit_test(each_has_its_own_context),
         cmocka_unit_test(an_op_with_an_alternative_of_its_own),
