@@ -29,6 +29,8 @@ typedef struct acui_fault {
 } acui_fault;
 acui_fault *acui_fault_new(const acu_error *error); /* NULL: no memory; see
                                                      * acui_fault_retain(NULL) */
+/* For those to whom NULL means that nothing failed: without memory, a fault that says so. */
+acui_fault *acui_fault_ensure(const acu_error *error);
 acui_fault *acui_fault_retain(acui_fault *fault);
 void acui_fault_release(acui_fault *fault);
 

@@ -18,6 +18,17 @@ acui_fault *acui_fault_new(const acu_error *error)
     return fault;
 }
 
+acui_fault *acui_fault_ensure(const acu_error *error)
+{
+    static acui_fault none = {/* its own reference keeps it */
+                              .refs = 1,
+                              .error = {.status = ACU_ERR_NO_MEMORY,
+                                        .device = -1,
+                                        .message = "out of host memory, also for saying more"}};
+    acui_fault *fault = acui_fault_new(error);
+    return fault ? fault : acui_fault_retain(&none);
+}
+
 acui_fault *acui_fault_retain(acui_fault *fault)
 {
     if (fault)

@@ -396,6 +396,43 @@ static void an_op_that_failed_fails_users_that_ignore_its_values(void **state)
     }
 }
 
+static acu_status note_run(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    *(bool *)user = true;
+    return ACU_OK;
+}
+
+/* An op that could not be planned, or what it is a part of, is refused for its next user too, also
+ * if there was no memory to say why. */
+static void an_op_that_was_refused(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    acu_device *device = b.devices[0];
+    for (int how = 0; how < 3; how++) {
+        uint64_t nth = 0, count;
+        do {
+            bool ran = false;
+            acu_graph *graph = NULL;
+            acu_op *refused = acu_op_fail(ACU_ERR_INVALID, "bad", ACU_SITE, "refused on purpose");
+            acu_op *op = acu_op_retain(how == 0 ? refused : acu_host(note_run, &ran, acu_u32(0)));
+            acu_op *first = how == 1 ? acu_zip(op, refused) : op;
+            if (how == 2)
+                acu_op_release(refused);
+            acu_debug_fail_alloc(++nth, false);
+            acu_status status = how < 2 ? acu_submit(device, first, NULL, NULL)
+                                        : acu_graph_load(device, first, NULL, &graph);
+            count = acu_debug_alloc_count();
+            acu_debug_fail_alloc(0, false);
+            assert_int_not_equal(status, ACU_OK);
+            status = acu_sync(device, op, NULL); /* plans the op if that did not come to it */
+            assert_true((status == ACU_OK) == ran);
+        } while (nth <= count);
+    }
+    close_bench(&b);
+}
+
 /* An op that consists of one which another submission planned. */
 static void an_op_within_an_op(void **state)
 {
@@ -764,6 +801,7 @@ int main(void)
         cmocka_unit_test(an_op_that_failed_has_failed_for_all),
         cmocka_unit_test(an_op_that_failed_fails_users_that_drop_its_values),
         cmocka_unit_test(an_op_that_failed_fails_users_that_ignore_its_values),
+        cmocka_unit_test(an_op_that_was_refused),
         cmocka_unit_test(an_op_within_an_op),
         cmocka_unit_test(an_op_within_an_op_of_the_same_submission),
         cmocka_unit_test(an_op_within_an_op_that_begins_early),

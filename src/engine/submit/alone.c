@@ -17,28 +17,27 @@ static acu_status refuse_flush(acui_plan *plan)
                      "is only planned; wait until it is submitted");
 }
 
-/* What other users get of an op that is planned here: nobody runs it for them. NULL: no memory. */
+/* What other users get of an op that is planned here: nobody runs it for them. */
 static acui_fault *refuse_others(void)
 {
     acu_error error = {.status = ACU_ERR_INVALID, .device = -1};
     snprintf(error.message, sizeof error.message,
              "the op is a part of a graph (acu_graph_load), which only its replays run; make "
              "another one for other uses");
-    return acui_fault_new(&error);
+    return acui_fault_ensure(&error);
 }
 
 /* From here on, ops with several users belong to this plan alone. */
-static acu_status close_shared(acui_plan *plan, acu_status status)
+static void close_shared(acui_plan *plan, acu_status status)
 {
     acui_fault *fault = NULL;
     acui_sharing_close(plan);
     if (status != ACU_OK)
-        fault = acui_fault_new(acui_error());
-    else if (plan->unpublished && !(fault = refuse_others()))
-        status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+        fault = acui_fault_ensure(acui_error());
+    else if (plan->unpublished)
+        fault = refuse_others();
     acui_plan_publish(plan, fault);
     acui_fault_release(fault);
-    return status;
 }
 
 acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_options *options,
@@ -54,7 +53,8 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
     acu_device *place = acui_submit_place(device, options, NULL);
     acu_status status = acui_plan_op(&s->plan, op, place, values);
     *submission = s;
-    return close_shared(&s->plan, status);
+    close_shared(&s->plan, status);
+    return status;
 }
 
 acu_status acui_alone_lay_out(acui_submission *submission, acui_task **task)

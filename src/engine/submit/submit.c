@@ -147,7 +147,7 @@ static void end_planning(acui_submission *s)
 /* Planning failed: of its plan nothing will run that is not on its way already. */
 static void abandon(acui_submission *s, acui_values *values, acui_results *results)
 {
-    acui_fault *fault = acui_fault_new(acui_error());
+    acui_fault *fault = acui_fault_ensure(acui_error());
     acui_plan_publish(&s->plan, fault);
     acui_fault_release(fault);
     acui_values_clear(values);
