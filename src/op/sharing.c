@@ -197,25 +197,49 @@ acu_status acui_sharing_list_inner(acui_plan *plan, const acu_op *op)
     return ACU_OK;
 }
 
-void acui_sharing_release(acui_sharing *sharing)
+/* Drop a reference; if it was the last one, put the sharing in front of the list. */
+static void put(acui_sharing *sharing, acui_sharing **dead)
 {
     /* Release: whoever finds that nobody is left sees what the holder entered. Acquire: for the
      * free. */
     if (!sharing || atomic_fetch_sub_explicit(&sharing->refs, 1, memory_order_acq_rel) != 1)
         return;
-    while (sharing->inner) {
-        acui_inner *inner = sharing->inner;
-        sharing->inner = inner->next;
-        acui_sharing_release(inner->sharing);
+    sharing->next = *dead; /* no plan has it any more */
+    *dead = sharing;
+}
+
+static void put_inner(acui_inner *inner, acui_sharing **dead)
+{
+    while (inner) {
+        acui_inner *next = inner->next;
+        put(inner->sharing, dead);
         acui_free(inner);
+        inner = next;
     }
-    while (sharing->points) {
-        acui_shared_point *shared = sharing->points;
-        sharing->points = shared->next;
-        acui_point_release(shared->point);
-        acui_free(shared);
+}
+
+/* These may be the last to hold others, and so on, any number of times. */
+static void free_all(acui_sharing *dead)
+{
+    while (dead) {
+        acui_sharing *sharing = dead;
+        dead = sharing->next;
+        put_inner(sharing->inner, &dead);
+        while (sharing->points) {
+            acui_shared_point *shared = sharing->points;
+            sharing->points = shared->next;
+            acui_point_release(shared->point);
+            acui_free(shared);
+        }
+        acui_free(sharing);
     }
-    acui_free(sharing);
+}
+
+void acui_sharing_release(acui_sharing *sharing)
+{
+    acui_sharing *dead = NULL;
+    put(sharing, &dead);
+    free_all(dead);
 }
 
 /* Some of an op becomes tasks before all of it is planned: what it uses of ops planned before may
@@ -291,9 +315,43 @@ void acui_sharing_return(acui_plan *plan)
     plan->imported = NULL;
 }
 
+/* Take those that nobody needs to wait for out of the list. Share lock held. */
+static acui_inner *take_done(acui_sharing *sharing)
+{
+    acui_inner *done = NULL, **link = &sharing->inner;
+    while (*link) {
+        acui_inner *inner = *link;
+        if (!is_done(inner->sharing)) {
+            link = &inner->next;
+            continue;
+        }
+        *link = inner->next;
+        inner->next = done;
+        done = inner;
+    }
+    return done;
+}
+
+/* The plan is over, and mostly so is what its ops consist of. That is let go, because the op may
+ * itself be a part of another one, and that of the next, without end. */
+static void drop_done(acui_plan *plan)
+{
+    acui_sharing *dead = NULL;
+    for (acui_sharing *sharing = plan->sharings; sharing; sharing = sharing->next) {
+        if (!sharing->inner)
+            continue; /* others only read it */
+        acui_share_lock();
+        acui_inner *done = take_done(sharing);
+        acui_share_unlock();
+        put_inner(done, &dead);
+    }
+    free_all(dead);
+}
+
 void acui_sharing_clear(acui_plan *plan)
 {
     acui_sharing_return(plan);
+    drop_done(plan);
     while (plan->sharings) {
         acui_sharing *sharing = plan->sharings;
         plan->sharings = sharing->next;

@@ -29,8 +29,8 @@ typedef struct acui_sharing {
     const acui_part *part;       /* the part of that plan that the op is in; NULL: none */
     acui_part *inside;           /* its own; NULL: it needs none, as it is in no part */
     const acui_part *within;     /* the part that all users in that plan are in; NULL: none */
-    struct acui_inner *inner;    /* ops planned elsewhere that it consists of too; fixed once it is
-                                  * planned */
+    struct acui_inner *inner;    /* ops planned elsewhere that it consists of too; once it is
+                                  * planned, the share lock */
     const struct acui_imported *since; /* what the plan had imported when it began; NULL: nothing */
     bool kept;                   /* not alone, though nobody else has it: another op's list of
                                   * `inner` does, or a finally runs it in any case */

@@ -462,6 +462,37 @@ static void an_op_within_an_op(void **state)
     }
 }
 
+/* The blocks of memory that are left when each op of a chain consists of the one before, and all
+ * are over but held by the last. */
+static size_t blocks_of_chain(bench *b, int length)
+{
+    acu_device *device = b->devices[0];
+    close_gate(b, false);
+    acu_op *last = acu_op_retain(acu_host(set_five, NULL, acu_inout(b->host[0])));
+    acu_future *future = test_submit(device, last);
+    for (int i = 0; i < length; i++) {
+        acu_future_release(future);
+        last = acu_op_retain(acu_zip(last));
+        future = test_submit(device, last);
+    }
+    open_gate(b);
+    ends(future, ACU_OK);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    size_t blocks = acu_debug_live_blocks();
+    acu_op_release(last);
+    return blocks;
+}
+
+static void a_chain_of_ops_within_ops_takes_no_memory(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    blocks_of_chain(&b, 100);
+    size_t few = blocks_of_chain(&b, 10), many = blocks_of_chain(&b, 100);
+    assert_true(many < few + 10);
+    close_bench(&b);
+}
+
 /* Within one submission, which has planned the inner one before. */
 static void an_op_within_an_op_of_the_same_submission(void **state)
 {
@@ -803,6 +834,7 @@ int main(void)
         cmocka_unit_test(an_op_that_failed_fails_users_that_ignore_its_values),
         cmocka_unit_test(an_op_that_was_refused),
         cmocka_unit_test(an_op_within_an_op),
+        cmocka_unit_test(a_chain_of_ops_within_ops_takes_no_memory),
         cmocka_unit_test(an_op_within_an_op_of_the_same_submission),
         cmocka_unit_test(an_op_within_an_op_that_begins_early),
         cmocka_unit_test(an_op_within_an_op_is_wanted),
