@@ -174,14 +174,20 @@ static acu_status add_inner(acui_sharing *sharing, acui_sharing *other)
     return ACU_OK;
 }
 
+static bool is_within(const acui_sharing *sharing, const acui_sharing *outer)
+{
+    while (sharing && sharing != outer)
+        sharing = sharing->parent;
+    return sharing;
+}
+
 /* Whether users of the op, which is planned now, need to know of the import themselves: no node of
  * the op waits for it, or some of the op catches its failure where this use does not. */
 static bool is_open(const acui_plan *plan, const acui_sharing *sharing, const acui_imported *b)
 {
     const acui_part *part = sharing->inside ? sharing->inside : sharing->part;
     const acui_part *inside = b->sharing->inside;
-    bool within = b->mine && b->sharing->begin >= sharing->begin;
-    if (within && !(inside && acui_part_is_caught(inside, part)))
+    if (b->mine && is_within(b->sharing, sharing) && !(inside && acui_part_is_caught(inside, part)))
         return false;
     return (b->told || !b->waiter_known) && !acui_sharing_is_touched(plan, b, part);
 }

@@ -551,6 +551,19 @@ static void an_op_within_an_op_that_begins_early(void **state)
     }
 }
 
+/* In a finally: one op without work, and another that uses it. */
+static void an_op_without_work_within_an_op(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    acu_op *inner = acu_op_retain(acu_zip(acu_scalar(acu_f32(1))));
+    acu_op *outer = acu_op_retain(acu_zip(inner, acu_fill(b.there, acu_f32(2))));
+    acu_op *last = acu_zip(inner, outer);
+    ends(test_submit(b.devices[0], acu_finally(acu_scalar(acu_f32(3)), last)), ACU_OK);
+    ends(test_submit(b.devices[0], outer), ACU_OK);
+    close_bench(&b);
+}
+
 /* The program holds the outer one: so the inner one is computed, though both submissions are given
  * up. */
 static void an_op_within_an_op_is_wanted(void **state)
@@ -837,6 +850,7 @@ int main(void)
         cmocka_unit_test(a_chain_of_ops_within_ops_takes_no_memory),
         cmocka_unit_test(an_op_within_an_op_of_the_same_submission),
         cmocka_unit_test(an_op_within_an_op_that_begins_early),
+        cmocka_unit_test(an_op_without_work_within_an_op),
         cmocka_unit_test(an_op_within_an_op_is_wanted),
         cmocka_unit_test(each_has_its_own_context),
         cmocka_unit_test(an_op_with_an_alternative_of_its_own),
