@@ -132,7 +132,7 @@ static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, ac
     *front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
     acui_values_clear(&unused);
-    acui_plan_waiters_known(plan, since);
+    acui_plan_only_order(plan, since, front->first);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
 }

@@ -42,6 +42,15 @@ void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since)
         b->waiter_known = true;
 }
 
+void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t first)
+{
+    for (acui_imported *b = plan->imported; b != since; b = b->next)
+        if (!b->mine || b->sharing->begin < first) {
+            b->waiter_known = true;
+            b->told = false;
+        }
+}
+
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
                            const acui_imported *since, const acui_values *values, bool order)
 {

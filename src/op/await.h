@@ -21,8 +21,11 @@
  */
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
                            const acui_imported *since, const acui_values *values, bool order);
-/* The ops imported since then need no waiter of their own: either an alternative, whose turn comes
- * behind them, waits for them, or they are in front of what is planned. */
+/* The ops imported since then need no waiter of their own: an alternative, whose turn comes behind
+ * them, waits for them. */
 void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since);
+/* They are in front of what is planned, and nothing else. But those that are planned there, from
+ * node `first` on, are a part of the whole, which fails with them. */
+void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t first);
 
 #endif

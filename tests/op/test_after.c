@@ -209,6 +209,47 @@ static void failures_do_not_pass(void **state)
     finish(device);
 }
 
+static void fails_as_a_part(acu_device *device, acu_op *op)
+{
+    acu_future *future = test_submit(device, op);
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CALLBACK);
+    acu_future_release(future);
+}
+
+/* An alternative fails with what it is to come after, if that is a part of it; whether others may
+ * use that too or not. */
+static void a_failure_in_an_alternative(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first;
+    for (int shared = 0; shared < 2; shared++) {
+        acu_op *before = acu_host(fail_host, &first, acu_u32(0));
+        acu_op *kept = shared ? acu_op_retain(before) : NULL;
+        acu_op *tried = acu_zip(acu_host(fail_host, &first, acu_u32(0)), acu_scalar(acu_u32(1)));
+        acu_op *other = acu_after(acu_scalar(acu_u32(1)), before);
+        fails_as_a_part(device, acu_or_else(acu_last(tried), other));
+        acu_op_release(kept);
+    }
+    finish(device);
+}
+
+/* What an op only comes after is no part of it, if the submission had planned that before. */
+static void a_failure_before_a_shared_op(void **state)
+{
+    (void)state;
+    acu_device *device = begin();
+    int first, then;
+    acu_op *before = acu_op_retain(acu_host(fail_host, &first, acu_u32(0)));
+    acu_op *op = acu_op_retain(acu_after(on_host(&then), before));
+    acu_future *planner = test_submit(device, acu_zip(before, op));
+    acu_future *user = test_submit(device, op);
+    assert_int_equal(acu_future_wait(planner, ACU_FOREVER), ACU_ERR_CALLBACK);
+    ends(user);
+    acu_future_release(planner);
+    finish(device);
+}
+
 /* ---- submissions ---- */
 
 static void behind_a_submission(void **state)
@@ -379,6 +420,8 @@ int main(void)
         cmocka_unit_test(behind_an_op_that_others_use),
         cmocka_unit_test(then_behind_an_op_that_others_use),
         cmocka_unit_test(failures_do_not_pass),
+        cmocka_unit_test(a_failure_in_an_alternative),
+        cmocka_unit_test(a_failure_before_a_shared_op),
         cmocka_unit_test(behind_a_submission),
         cmocka_unit_test(behind_a_submission_on_another_stream),
         cmocka_unit_test(behind_what_was_given_up),
