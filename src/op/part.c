@@ -85,6 +85,15 @@ bool acui_part_is_conditional(const acui_part *part)
     return false;
 }
 
+bool acui_part_is_undecided(const acui_part *part)
+{
+    acui_part_walk walk = {.shared = false};
+    for (; part; part = part->parent)
+        if (!acui_part_walk_to(&walk, part) && part->kind == ACUI_PART_ELSE && !part->begun)
+            return true;
+    return false;
+}
+
 bool acui_part_is_spared(const acui_part *part)
 {
     acui_part_walk walk = {.shared = false};

@@ -30,6 +30,7 @@ struct acui_part {
                                      * once its nodes are tasks */
     bool refused;             /* could not be planned: none of it runs. Order lock */
     const struct acui_part *tried; /* ELSE: the part that it stands in for */
+    bool begun;               /* ELSE: its turn has come, and it runs. Order lock */
     bool declined;            /* ELSE: what was tried is over and failed, yet this is not to run.
                                * Order lock */
     bool stopped;             /* TRY: a failure elsewhere came first and kept some of it from
@@ -84,6 +85,9 @@ bool acui_part_is_refused(const acui_part *part);
 bool acui_part_is_caught(const acui_part *part, const acui_part *outer);
 /* Whether what is in the part runs only if something failed. */
 bool acui_part_is_conditional(const acui_part *part);
+/* Whether what is in the part runs only if an alternative does whose turn has not come. Order
+ * lock. */
+bool acui_part_is_undecided(const acui_part *part);
 /* Whether such a part will not run: what was tried did not fail, or the alternative is not to run
  * all the same. Order lock; all that was tried is over, and so is the decision. */
 bool acui_part_is_spared(const acui_part *part);

@@ -357,6 +357,45 @@ static acu_op *shared_work(acu_tensor *host)
     return counting(acu_inout(acu_first(acu_copy(acu_empty(ACU_I32, VECTOR), host))));
 }
 
+static acu_status fail_behind_gate(void *user, const acu_val *values, size_t count)
+{
+    test_pass_host_gate(user, values, count);
+    return ACU_ERR_IO;
+}
+
+static acu_op *number_of(acu_op *op)
+{
+    return acu_last(acu_zip(op, acu_scalar(acu_u32(1))));
+}
+
+/* The alternative of a submission that was given up does not run, nor does the last op of a finally
+ * in it; whatever else the submission consists of. */
+static void alternatives_of_given_up_ones_do_not_run(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    for (int how = 0; how < 4; how++) {
+        test_host_gate_close();
+        acu_op *beside = acu_fill(acu_empty(ACU_I32, VECTOR), acu_i32(1));
+        acu_op *kept = how % 2 ? acu_op_retain(beside) : NULL;
+        acu_op *tried = number_of(acu_host(fail_behind_gate, NULL, acu_u32(0)));
+        acu_op *last = acu_host(count_host, NULL, acu_u32(0));
+        acu_op *other = number_of(acu_host(count_host, NULL, acu_u32(0)));
+        acu_op *op = how < 2 ? acu_or_else(tried, acu_finally(other, last))
+                             : acu_or_else(acu_or_else(tried, other),
+                                           acu_finally(acu_scalar(acu_u32(1)), last));
+        acu_future *future = test_submit(device, acu_zip(beside, op));
+        test_host_gate_await();
+        cancel(future);
+        test_host_gate_open();
+        assert_works(acu_device_wait(device, ACU_FOREVER));
+        assert_int_equal(atomic_load(&runs), 0);
+        acu_future_release(future);
+        acu_op_release(kept);
+    }
+    finish(device);
+}
+
 static void others_that_use_an_op_go_on(void **state)
 {
     (void)state;
@@ -635,6 +674,7 @@ int main(void)
         cmocka_unit_test(a_held_op_stays_usable),
         cmocka_unit_test(all_users_cancelled),
         cmocka_unit_test(ops_inside_shared_ops),
+        cmocka_unit_test(alternatives_of_given_up_ones_do_not_run),
         cmocka_unit_test(parts_of_one_op),
         cmocka_unit_test(handed_over_and_not_planned),
         cmocka_unit_test(many_threads),

@@ -40,6 +40,7 @@ void acui_done_announce(void) {}
 acu_status acui_reactor_start(void) { return ACU_OK; }
 bool acui_task_wanted(acui_task *task) { return task != NULL; }
 void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
+void acui_parts_begin(acui_part *part) { (void)part; }
 acui_task *acui_retire(acui_task *task) { return task; }
 acui_fault *acui_fault_of_node(const acui_node *node) { return (void)node, NULL; }
 bool acui_parts_stop(acui_task *task, acui_fault **why)

@@ -64,7 +64,9 @@ static acu_status call_host(const acui_node *node)
 static void decide(acui_task *task)
 {
     acui_fault *fault = task->part->tried->fault; /* set before, and for good */
-    if (!acui_rescue_wanted(task->first->u.call.op, fault))
+    if (acui_rescue_wanted(task->first->u.call.op, fault))
+        acui_parts_begin(task->part);
+    else
         acui_task_fail(task, acui_fault_retain(fault));
 }
 

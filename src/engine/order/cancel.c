@@ -22,18 +22,36 @@
 
 /* ---- work that others want too ---- */
 
-/* Whether the follower needs what this task does, or needs to know whether it failed. */
-static bool depends(const acui_before *before, bool own)
+static bool is_inside(const acui_part *part, const acui_part *outer)
 {
-    return before->data || before->of_op || (own && before->wished && before->task->conditional);
+    return outer && acui_part_around(part, outer) == outer;
+}
+
+/* Whether the reader decides what follows from the task's failure, or is in the alternative that
+ * the task decides on. */
+static bool decides(const acui_task *reader, const acui_task *task)
+{
+    if (reader->first->kind == ACUI_NODE_DECIDE && is_inside(task->part, reader->part->tried))
+        return true;
+    return task->first->kind == ACUI_NODE_DECIDE && is_inside(reader->part, task->part);
+}
+
+/* Whether the follower needs what this task does, or needs to know whether it failed. */
+static bool depends(const acui_before *before, const acui_task *task)
+{
+    bool own = before->task->submission == task->submission;
+    return before->data || before->of_op ||
+           (own && before->wished && decides(before->task, task));
 }
 
 /* Whether the reader is in what a `finally` runs whatever becomes of the rest, and the task is
  * not. */
 static bool is_in_last(const acui_task *reader, const acui_task *task)
 {
-    const acui_part *part = acui_part_finally(reader->part);
-    return part && !reader->order.failed && acui_part_around(part, task->part) != part;
+    const acui_part *part = reader->order.failed ? NULL : acui_part_finally(reader->part);
+    while (part && (is_inside(task->part, part) || acui_part_is_undecided(part)))
+        part = acui_part_finally(part->parent);
+    return part;
 }
 
 /*
@@ -58,7 +76,7 @@ bool acui_task_wanted(acui_task *task)
         for (const acui_before *f = at->point->followers; f; f = f->next) {
             acui_task *reader = f->task;
             bool own = reader->submission == at->submission;
-            if (!depends(f, own) || (!own && !at->sharing) || reader->order.looked == turn)
+            if (!depends(f, at) || (!own && !at->sharing) || reader->order.looked == turn)
                 continue;
             if ((!own && !acui_gave_up(reader->submission)) || is_in_last(reader, at))
                 return true;

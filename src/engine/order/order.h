@@ -52,6 +52,7 @@ void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *f
  * unless another submission wants it. *why: the reason (borrowed; NULL also for lack of memory). If
  * so, this is noted, and the caller makes the task fail. At most once per holding of the lock. */
 bool acui_parts_stop(acui_task *task, acui_fault **why);
+void acui_parts_begin(acui_part *part); /* an alternative runs; takes the lock */
 
 /* ---- use.c ---- */
 /* acu_stream_use and acu_stream_use_wait, for a call of the program's to `function`. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What a failure means for the parts of a submission (op/part.h): for which of them it is a failure
- * too, and which tasks it keeps from starting. All under the order lock. */
+ * too, and which tasks it keeps from starting. */
 #include "engine/order/order.h"
 
 static void note(bool *failed, acui_fault **kept, acui_fault *fault)
@@ -28,6 +28,13 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
         return;
     s->order.status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
     note(&s->order.failed, &s->order.fault, fault);
+}
+
+void acui_parts_begin(acui_part *part)
+{
+    acui_order_lock();
+    part->begun = true;
+    acui_order_unlock();
 }
 
 static bool is_stopped(const acui_task *task, acui_fault **why)

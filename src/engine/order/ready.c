@@ -239,8 +239,10 @@ static acui_task *run_task(acui_task *task)
         return acui_task_over(task);
     if (fails_already(task))
         return acui_retire(task);
-    if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn)
+    if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn) {
+        acui_parts_begin(task->part);
         return acui_task_over(task);
+    }
     if (task->first->kind == ACUI_NODE_AWAIT)
         return acui_task_over(task);
     if (task->first->kind == ACUI_NODE_STAGE)
