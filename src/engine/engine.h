@@ -14,6 +14,7 @@
  *   runs.c      finds which pieces of a task a graph can hold, and what form they have
  * order/: when a task's turn comes, and what a failure means
  *   order.c     enters tasks behind what touched their data
+ *   find.c      finds the tasks of a submission that have given nodes
  *   after.c     orders submissions that share no data
  *   ready.c     runs a task whose turn has come, makes it fail, or passes over it
  *   use.c       work that the program issues itself, in turn with the rest
@@ -284,6 +285,7 @@ struct acui_submission {
         acui_submission *outer; /* the one whose `then` submitted this one; NULL: none */
         acui_node *entered;     /* the last node that belongs to a task */
         acui_fault *out_of_order_fault; /* why it is: NULL also for lack of memory */
+        struct acui_places *places; /* of find.c; a draft; NULL: not needed so far */
         uint8_t stage;     /* an acui_planned */
         bool out_of_order; /* a part of it could not be entered when that was due: so it will be
                             * refused */
@@ -300,6 +302,7 @@ struct acui_submission {
         acui_fault *fault; /* of the first failure; NULL also for lack of memory */
         acu_status status; /* of that */
         uint32_t to_issue; /* tasks for devices that are neither issued nor over */
+        uint64_t number;   /* of its own, once it is entered; 0 before */
         bool failed;
         bool sealed; /* no more tasks will be entered */
         bool hosts;  /* some task is host work */

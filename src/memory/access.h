@@ -64,6 +64,7 @@ typedef struct acui_point {
     acui_fault *fault;      /* why; NULL also if there was no memory for the reason */
     void *followers;        /* for the engine: tasks that wait for a change of state */
     uint32_t entered_at;    /* ... and the point's place among what the last task comes behind */
+    uint64_t owner;         /* ... and the number of the submission that it is a part of; 0: none */
     struct acui_point *next_dead;
 } acui_point;
 

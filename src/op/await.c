@@ -67,6 +67,7 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.await.imported = plan->imported;
+    node->u.await.since = since;
     ACUI_TRY(touch_open(plan, node, values));
     for (acui_imported *b = plan->imported; b != since; b = b->next)
         if (!b->waiter_known) {

@@ -296,8 +296,9 @@ struct acui_node {
             acu_val *values; /* with tensors that are lent for the call */
             size_t count;
         } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
-        struct { /* what the plan had imported by then: the memory stays until the plan goes */
-            const struct acui_imported *imported;
+        struct { /* what the plan had imported by then: the memory stays until the plan goes. It
+                  * stands for some of those behind `since` */
+            const struct acui_imported *imported, *since;
         } await;
     } u;
 };

@@ -1096,6 +1096,32 @@ static void no_graphs(void **state)
     finish(device);
 }
 
+enum { MANY = 4000 };
+
+/* Each of many alternatives, in one submission, comes behind what it stands in for and behind
+ * nothing else; that is an op of their own, or one for all. (If each looked through all parts of
+ * the submission for that, this would take very long.) */
+static void many_alternatives(void **state)
+{
+    (void)state;
+    static acu_op *ops[MANY];
+    acu_device *device = begin();
+    for (int how = 0; how < 4; how++) {
+        bool fails = how % 2, own = how < 2;
+        acu_op *x = bare(fails ? fail_run : count_run);
+        for (int i = 0; i < MANY; i++) {
+            acu_op *tried = own ? bare(i % 2 == fails ? fail_run : count_run) : acu_op_retain(x);
+            ops[i] = acu_or_else(acu_last(acu_zip(tried, acu_scalar(acu_i32(1)))),
+                                 acu_last(acu_zip(bare(count_run), acu_scalar(acu_i32(1)))));
+        }
+        acu_op_release(x);
+        assert_works(acu_sync(device, acu_op_zip(ops, MANY, ACU_SITE), NULL));
+        assert_int_equal(atomic_load(&runs), own ? MANY + MANY / 2 : fails ? MANY + 1 : 1);
+        atomic_store(&runs, 0);
+    }
+    finish(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1133,6 +1159,7 @@ int main(void)
         cmocka_unit_test(what_ends_a_submission_goes_first),
         cmocka_unit_test(what_ends_submissions_holds_nothing_up_for_good),
         cmocka_unit_test(no_graphs),
+        cmocka_unit_test(many_alternatives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/story.h"
+#include "memory/order.h"
 #include "engine/submit/runtime.h"
 #include "engine/submit/submit.h"
 #include "op/after.h"
@@ -107,11 +108,11 @@ static bool enter_point(acui_task *task, acui_point *point)
 }
 
 /* Behind all other tasks of the submission with nodes in [begin, end). */
-static bool enter_range(acui_task *task, size_t begin, size_t end)
+static bool enter_range(acui_task *task, uint32_t begin, uint32_t end)
 {
-    for (acui_task *t = task->submission->first_task; t; t = t->next)
-        if (t != task && t->first->index < end && t->first->index + t->count > begin &&
-            !enter_point(task, t->point))
+    acui_task *t = acui_find_task(task->submission, begin);
+    for (; t && t->first->index < end; t = t->next)
+        if (t != task && !enter_point(task, t->point))
             return false;
     return true;
 }
@@ -169,18 +170,11 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
 
 /* ---- AWAIT: it comes behind others, and nothing comes behind it ---- */
 
-/* `entered_at` of its own submission's points meanwhile: the submission waits for these anyway. */
-#define OWN UINT32_MAX
-
-static void place_own(const acui_task *task, uint32_t place)
-{
-    for (const acui_task *t = task->submission->first_task; t; t = t->next)
-        t->point->entered_at = place;
-}
-
+/* The submission waits for its own points anyway. */
 static void add_others(void *context, acui_point *point, const acui_extent *extent, bool data)
 {
-    if (point->entered_at != OWN)
+    const entering *access = context;
+    if (point->owner != access->task->point->owner)
         add_before(context, point, extent, data);
 }
 
@@ -235,8 +229,9 @@ static bool enter_own_op(acui_task *task, const acui_imported *imported)
 {
     const acui_sharing *sharing = imported->sharing;
     task->submission->order.shared = true; /* by a finally, perhaps: acui_task_wanted is to look */
-    for (acui_task *t = task->submission->first_task; t; t = t->next) {
-        if (t->first->index < sharing->begin || t->first->index >= sharing->end)
+    acui_task *t = acui_find_task(task->submission, sharing->begin);
+    for (; t && t->first->index < sharing->end; t = t->next) {
+        if (t->first->index < sharing->begin)
             continue; /* no task of a part has nodes outside of it */
         if (!enter_point(task, t->point))
             return false;
@@ -248,13 +243,12 @@ static bool enter_own_op(acui_task *task, const acui_imported *imported)
 
 static bool enter_await(acui_task *task, const acui_node *node)
 {
-    place_own(task, OWN);
     bool memory = enter_values(task, node);
-    place_own(task, 0);
-    const acui_imported *values_of = node->touch_count ? node->u.await.imported : NULL;
+    const acui_imported *all = node->u.await.imported;
+    const acui_imported *values_of = task->before_count ? all : NULL;
     for (const acui_imported *b = values_of; b && memory; b = b->next)
         note_values(task, b);
-    for (const acui_imported *b = node->u.await.imported; b && memory; b = b->next)
+    for (const acui_imported *b = all; b != node->u.await.since && memory; b = b->next)
         if (b->node == node)
             memory = b->mine ? enter_own_op(task, b) : enter_op(task, b);
     return memory;
@@ -411,6 +405,8 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     bool last = s->planning.stage == ACUI_PLANNED;
     bool waited = last && s->lane_count == 1 && s->future && s->future->how.waited;
     count_open(s, tasks);
+    if (!s->order.number)
+        s->order.number = acui_order_turn();
     s->order.shared |= s->planning.shares;
     if (s->last_task)
         s->last_task->next = tasks;
@@ -418,6 +414,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         s->first_task = tasks;
     for (acui_task *task = tasks; task; task = task->next) {
         s->last_task = task;
+        task->point->owner = s->order.number;
         task->prompt = waited && !task->next;
         s->order.to_issue += task->stream != NULL;
         if (task->stream)

@@ -23,6 +23,11 @@ void acui_link_before(acui_task *task, bool over);
  * failed, or memory that it needs is not there. NULL: none. */
 const acui_before *acui_behind_failure(const acui_task *task);
 
+/* ---- find.c ---- */
+/* The first of its tasks that has this node or a later one; NULL: none. By the thread that plans,
+ * order lock held. */
+acui_task *acui_find_task(acui_submission *submission, uint32_t node);
+
 /* ---- ready.c ---- */
 /* The point has changed its state; `over`: it is over, not just issued. Returns the followers that
  * this frees, as a list. */
