@@ -151,6 +151,9 @@ struct acui_task {
     acui_run *runs;
     uint32_t body_count;
     uint32_t operations; /* how many of its nodes count as operations */
+    uint32_t followed;   /* the first node of the first later task of the submission that comes
+                          * behind it because the program asked for that; 0: none so far. By the
+                          * thread that plans, also later */
 
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
                           * task is passed over; `reads`: bytes that it reads of points that may be

@@ -10,7 +10,7 @@
 #include "op/op.h"
 
 struct acui_front_op {
-    const struct acui_front_op *next;
+    struct acui_front_op *next;
     const acui_sharing *sharing;
 };
 
@@ -70,9 +70,11 @@ static bool push_op(acui_plan *plan, const acui_sharing *sharing, uint32_t first
            push(plan, (acui_after){.begin = sharing->begin, .end = sharing->end});
 }
 
-acu_status acui_front_done(acui_plan *plan, const acui_front *front)
+acu_status acui_front_done(acui_plan *plan, acui_front *front)
 {
     bool memory = true;
+    front->ops = plan->front_ops;
+    front->behind = plan->count;
     if (plan->count > front->first) { /* the new nodes imply what came before until now */
         plan->now.after = NULL;
         memory = push(plan, (acui_after){.begin = front->first, .end = plan->count});
@@ -95,6 +97,13 @@ bool acui_front_is_elsewhere(const acui_plan *plan)
 void acui_front_restore(acui_plan *plan, const acui_front *front)
 {
     plan->now.after = front->before;
+    if (plan->count == front->behind)
+        return;
+    /* Some node comes behind the ops of this front: a front around it need not have them again. */
+    struct acui_front_op **link = &plan->front_ops;
+    while (*link != front->ops)
+        link = &(*link)->next;
+    *link = front->ops_before;
 }
 
 acui_point **acui_front_points(acui_plan *plan, size_t count)

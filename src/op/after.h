@@ -28,12 +28,14 @@ struct acui_after {
  */
 typedef struct acui_front {
     const acui_after *before; /* the plan's list at start */
-    const struct acui_front_op *ops_before; /* what plan->front_ops was then */
+    struct acui_front_op *ops_before; /* what plan->front_ops was then */
+    struct acui_front_op *ops; /* ... at done */
     uint32_t first;           /* the next node at start */
+    uint32_t behind;          /* ... and at done */
 } acui_front;
 acui_front acui_front_start(acui_plan *plan);
 /* NO_MEMORY; the caller must call restore in any case. */
-acu_status acui_front_done(acui_plan *plan, const acui_front *front);
+acu_status acui_front_done(acui_plan *plan, acui_front *front);
 /* Whether something in front is not among the plan's own nodes. */
 bool acui_front_is_elsewhere(const acui_plan *plan);
 void acui_front_restore(acui_plan *plan, const acui_front *front);

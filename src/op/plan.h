@@ -319,7 +319,7 @@ struct acui_plan {
     acui_frame now;                  /* of nodes that are appended now */
     const acui_frame *frame;         /* of the last node; NULL: none */
     acui_after *points;              /* entries of `after` lists that hold points */
-    const struct acui_front_op *front_ops; /* shared ops whose values it got while ... */
+    struct acui_front_op *front_ops; /* shared ops whose values it got while ... */
     unsigned open_fronts;            /* ... so many fronts were not done */
     acui_use *uses;                  /* all */
     acui_use **use_table;            /* the same by address: open addressing, a power of two in

@@ -250,6 +250,43 @@ static void a_failure_before_a_shared_op(void **state)
     finish(device);
 }
 
+enum { DEEP = 3000 };
+
+typedef struct link {
+    acu_op *shared; /* planned by another submission */
+    int first, then;
+} link;
+
+static acu_op *next_of_chain(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    link *l = user;
+    return acu_zip(on_host(&l->then), l->shared);
+}
+
+/* Each function's op comes behind all that is in front of it. (If each were entered behind each of
+ * these by itself, this would take very long, and gigabytes.) */
+static void a_long_chain(void **state)
+{
+    (void)state;
+    static link links[DEEP];
+    static acu_op *shared[DEEP];
+    acu_device *device = begin();
+    for (int i = 0; i < DEEP; i++) {
+        links[i] = (link){.shared = acu_op_retain(on_host(&links[i].first))};
+        shared[i] = links[i].shared;
+    }
+    acu_future *first = test_submit(device, acu_op_zip(shared, DEEP, ACU_SITE));
+    acu_op *chain = acu_scalar(acu_u32(0));
+    for (int i = 0; i < DEEP; i++)
+        chain = acu_then(chain, next_of_chain, &links[i]);
+    ends(test_submit(device, chain));
+    ends(first);
+    for (int i = 1; i < DEEP; i++)
+        assert_true(links[i].then > links[i - 1].then && links[i].then > links[i - 1].first);
+    finish(device);
+}
+
 /* ---- submissions ---- */
 
 static void behind_a_submission(void **state)
@@ -422,6 +459,7 @@ int main(void)
         cmocka_unit_test(failures_do_not_pass),
         cmocka_unit_test(a_failure_in_an_alternative),
         cmocka_unit_test(a_failure_before_a_shared_op),
+        cmocka_unit_test(a_long_chain),
         cmocka_unit_test(behind_a_submission),
         cmocka_unit_test(behind_a_submission_on_another_stream),
         cmocka_unit_test(behind_what_was_given_up),

@@ -107,13 +107,26 @@ static bool enter_point(acui_task *task, acui_point *point)
     return true;
 }
 
-/* Behind all other tasks of the submission with nodes in [begin, end). */
+static bool is_decision(const acui_task *task)
+{
+    return task->first->kind == ACUI_NODE_DECIDE;
+}
+
+/* Behind all other tasks of the submission with nodes in [begin, end). If one of these comes behind
+ * another one, it stands for that; but not where a decision is concerned, since such an edge says
+ * more than which comes first (depends in cancel.c). */
 static bool enter_range(acui_task *task, uint32_t begin, uint32_t end)
 {
     acui_task *t = acui_find_task(task->submission, begin);
-    for (; t && t->first->index < end; t = t->next)
-        if (t != task && !enter_point(task, t->point))
+    for (; t && t->first->index < end; t = t->next) {
+        bool implied = t->followed && t->followed < end && !is_decision(t) && !is_decision(task);
+        if (t == task || implied)
+            continue;
+        if (!enter_point(task, t->point))
             return false;
+        if (!t->followed)
+            t->followed = task->first->index;
+    }
     return true;
 }
 
