@@ -122,6 +122,7 @@ typedef enum acui_course {
  *
  *   flag             set by                       read by           false again when
  *   conditional      new_task                     any               never
+ *   decided          enter_range                  who enters later  never
  *   makes            take_in                      any               never
  *   placed           acui_enter_placed            who enters it     never
  *   prompt           enter_tasks                  any               never
@@ -165,6 +166,8 @@ struct acui_task {
     uint64_t number; /* its mark on the stream; by whoever issues it */
 
     bool conditional; /* it runs only if something else failed */
+    bool decided;     /* `followed` is a decision on what follows if it fails; or it is that itself,
+                       * and `followed` in the alternative */
     bool makes;       /* it has a prologue: it makes memory */
     bool placed;      /* its work was on the stream before it was entered */
     bool prompt;      /* a thread waits for its end at once */

@@ -1122,6 +1122,24 @@ static void many_alternatives(void **state)
     finish(device);
 }
 
+/* Many tries, each the alternative to all of those before. */
+static void many_tries(void **state)
+{
+    enum { TRIES = 1500, GOOD = 1000 };
+    (void)state;
+    acu_device *device = begin();
+    for (int good = GOOD; good <= TRIES; good += TRIES - GOOD) {
+        acu_op *op = acu_last(acu_zip(bare(fail_run), acu_scalar(acu_i32(1))));
+        for (int i = 2; i <= TRIES; i++) {
+            acu_op *next = bare(i == good ? count_run : fail_run);
+            op = acu_or_else(op, acu_last(acu_zip(next, acu_scalar(acu_i32(1)))));
+        }
+        assert_works(acu_sync(device, op, NULL));
+        assert_int_equal(atomic_exchange(&runs, 0), good);
+    }
+    finish(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1160,6 +1178,7 @@ int main(void)
         cmocka_unit_test(what_ends_submissions_holds_nothing_up_for_good),
         cmocka_unit_test(no_graphs),
         cmocka_unit_test(many_alternatives),
+        cmocka_unit_test(many_tries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,7 @@ static bool is_inside(const acui_part *part, const acui_part *outer)
     return outer && acui_part_around(part, outer) == outer;
 }
 
-/* Whether the reader decides what follows from the task's failure, or is in the alternative that
- * the task decides on. */
-static bool decides(const acui_task *reader, const acui_task *task)
+bool acui_task_decides(const acui_task *reader, const acui_task *task)
 {
     if (reader->first->kind == ACUI_NODE_DECIDE && is_inside(task->part, reader->part->tried))
         return true;
@@ -41,7 +39,7 @@ static bool depends(const acui_before *before, const acui_task *task)
 {
     bool own = before->task->submission == task->submission;
     return before->data || before->of_op ||
-           (own && before->wished && decides(before->task, task));
+           (own && before->wished && acui_task_decides(before->task, task));
 }
 
 /* Whether the reader is in what a `finally` runs whatever becomes of the rest, and the task is

@@ -112,20 +112,28 @@ static bool is_decision(const acui_task *task)
     return task->first->kind == ACUI_NODE_DECIDE;
 }
 
-/* Behind all other tasks of the submission with nodes in [begin, end). If one of these comes behind
- * another one, it stands for that; but not where a decision is concerned, since such an edge says
- * more than which comes first (depends in cancel.c). */
+/* Whether the task need not be entered behind this one, because of another that comes behind it and
+ * before `end`. Where a decision is concerned an edge says more than which comes first (depends in
+ * cancel.c): then what comes in between must decide, too. */
+static bool is_implied(const acui_task *task, const acui_task *before, uint32_t end)
+{
+    return before->followed && before->followed < end &&
+           (before->decided || (!is_decision(before) && !is_decision(task)));
+}
+
+/* Behind all other tasks of the submission with nodes in [begin, end). */
 static bool enter_range(acui_task *task, uint32_t begin, uint32_t end)
 {
     acui_task *t = acui_find_task(task->submission, begin);
     for (; t && t->first->index < end; t = t->next) {
-        bool implied = t->followed && t->followed < end && !is_decision(t) && !is_decision(task);
-        if (t == task || implied)
+        if (t == task || is_implied(task, t, end))
             continue;
         if (!enter_point(task, t->point))
             return false;
-        if (!t->followed)
-            t->followed = task->first->index;
+        if (t->followed)
+            continue;
+        t->followed = task->first->index;
+        t->decided = acui_task_decides(task, t);
     }
     return true;
 }

@@ -98,6 +98,9 @@ void acui_submission_started(acui_submission *submission, acu_future *future);
 /* Whether the task, of a submission that failed or was given up, also computes what others want:
  * part of an op that is not this submission's alone. Order lock held; at most once per holding. */
 bool acui_task_wanted(acui_task *task);
+/* Whether the reader decides what follows from the task's failure, or is in the alternative that
+ * the task decides on. */
+bool acui_task_decides(const acui_task *reader, const acui_task *task);
 
 /* ---- deadline.c ---- */
 /* Give the future up after `timeout` ns at the latest. To be called before it is submitted, and
