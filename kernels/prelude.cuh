@@ -225,15 +225,22 @@ ACUI_DEVICE long abs(long v) { return v < 0 ? -v : v; }
 ACUI_DEVICE long long abs(long long v) { return v < 0 ? -v : v; }
 ACUI_DEVICE long long llabs(long long v) { return v < 0 ? -v : v; }
 
-/* ---- barriers, fences, clocks (__syncthreads is a builtin of clang's) ---------------------- */
+/* ---- barriers, fences, clocks -------------------------------------------------------------- */
 
+/* clang 14 believes that the builtins of __syncthreads and of fences leave alone a variable whose
+ * address nobody takes, as most __shared__ ones are, and moves reads of it ahead of them; but it
+ * moves nothing across an asm. */
+#define ACUI_ORDER __asm__ __volatile__("" ::: "memory")
+ACUI_DEVICE void acui_syncthreads() { ACUI_ORDER; __syncthreads(); ACUI_ORDER; }
+#define __syncthreads acui_syncthreads /* clang's own name can not be defined anew */
 ACUI_DEVICE int __syncthreads_count(int predicate) { return __nvvm_bar0_popc(predicate); }
 ACUI_DEVICE int __syncthreads_and(int predicate) { return __nvvm_bar0_and(predicate); }
 ACUI_DEVICE int __syncthreads_or(int predicate) { return __nvvm_bar0_or(predicate); }
 ACUI_DEVICE void __syncwarp(unsigned mask = 0xffffffffu) { __nvvm_bar_warp_sync(mask); }
-ACUI_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
-ACUI_DEVICE void __threadfence() { __nvvm_membar_gl(); }
-ACUI_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
+ACUI_DEVICE void __threadfence_block() { ACUI_ORDER; __nvvm_membar_cta(); ACUI_ORDER; }
+ACUI_DEVICE void __threadfence() { ACUI_ORDER; __nvvm_membar_gl(); ACUI_ORDER; }
+ACUI_DEVICE void __threadfence_system() { ACUI_ORDER; __nvvm_membar_sys(); ACUI_ORDER; }
+#undef ACUI_ORDER
 ACUI_DEVICE void __trap() { __asm__ volatile("trap;"); }
 ACUI_DEVICE void __brkpt() { __asm__ volatile("brkpt;"); }
 ACUI_DEVICE void __nanosleep(unsigned ns) { __asm__ volatile("nanosleep.u32 %0;" : : "r"(ns)); }

@@ -143,6 +143,21 @@ static void test_sum(void **state)
     assert_true(out == expected);
 }
 
+/* Threads with different values in a variable that is the block's would differ here. */
+static void test_barrier_orders(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 5, THREADS = 64 };
+    uint32_t out[1 + THREADS];
+    CUdeviceptr to = vec_to_device(NULL, sizeof out);
+    vec_launch(module, "last_block", (unsigned[3]){BLOCKS, 1, 1}, (unsigned[3]){THREADS, 1, 1}, 0,
+               (void *[]){&to});
+    vec_from_device(out, to, sizeof out);
+    assert_int_equal(out[0], BLOCKS);
+    for (int i = 1; i <= THREADS; i++)
+        assert_int_equal(out[i], 1);
+}
+
 static void test_reversed(void **state)
 {
     (void)state;
@@ -228,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_structures),
         cmocka_unit_test(test_pointers),
         cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_barrier_orders),
         cmocka_unit_test(test_reversed),
         cmocka_unit_test(test_choices),
         cmocka_unit_test(test_sorted),

@@ -118,3 +118,14 @@ extern "C" __global__ void sorted(int *data, int n)
     for (int i = 0; i < n; i++)
         mine[i] = local[i];
 }
+
+/* What one thread writes before a barrier is read behind it: compilers have moved the read. */
+extern "C" __global__ void last_block(unsigned *out)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0)
+        last = atomicAdd(out, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (last)
+        atomicAdd(out + 1 + threadIdx.x, 1u);
+}
