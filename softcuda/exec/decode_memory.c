@@ -28,8 +28,15 @@ static unsigned where_of(ptx_space space)
     case PTX_SPACE_LOCAL:
         return SX_WHERE_LOCAL;
     default:
-        return SX_WHERE_GENERIC; /* .param addresses are generic */
+        return SX_WHERE_GENERIC; /* a kernel's .param addresses are generic */
     }
+}
+
+/* Where an address in a register goes to: in a .func, those of .param are on the stack. */
+static unsigned where_of_register(const sx_decoder *d, ptx_space space)
+{
+    const bool own = space == PTX_SPACE_PARAM_FUNC || space == PTX_SPACE_PARAM;
+    return own && !d->fn->is_kernel ? SX_WHERE_LOCAL : where_of(space);
 }
 
 /* Accesses to frames are not checked while a kernel runs: what a name and a constant reach is known
@@ -68,7 +75,9 @@ static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, un
 /* `bytes` is what one lane moves. */
 static address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
 {
-    address a = {.operand = SX_NO_OPERAND, .imm = op->offset, .aux = where_of(d->inst->space)};
+    address a = {.operand = SX_NO_OPERAND,
+                 .imm = op->offset,
+                 .aux = where_of_register(d, d->inst->space)};
     if (op->kind != PTX_OPERAND_MEMORY || op->count) {
         sx_refuse_inst(d);
         return a;

@@ -51,7 +51,7 @@ uint64_t sx_function_address(const ptx_function *f)
     return SX_CODE_WINDOW + 16 * ((uint64_t)f->index + 1);
 }
 
-/* The address in the variable's own space; .param is always generic. */
+/* The address in the variable's own space; a kernel's .param is generic. */
 uint32_t sx_address_of(sx_decoder *d, const ptx_var *var, int64_t offset)
 {
     const uint64_t at = var->offset + (uint64_t)offset;
@@ -73,8 +73,9 @@ uint32_t sx_address_of(sx_decoder *d, const ptx_var *var, int64_t offset)
     case PTX_SPACE_PARAM:
         if (sx_is_kernel_param(d, var))
             return sx_constant(d, SX_PARAM_WINDOW + at, 64);
+        /* a .func's parameter lies on the stack: its address is one of .local, not a generic one */
         i = sx_emit1(d, "frame_address", sx_temp(d, 64), SX_NO_OPERAND);
-        i->imm = (int64_t)(SX_LOCAL_WINDOW + at);
+        i->imm = (int64_t)at;
         return i->o[0];
     default:
         sx_refuse(d, "the software device does not execute accesses to %s, which is in .%s",

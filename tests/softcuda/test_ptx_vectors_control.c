@@ -240,6 +240,28 @@ static void test_divergent_call(void **state)
         assert_int_equal(out[i], i % 3 == 0 ? 6 : i < 20 ? i * 2 + 1 : i + 1001);
 }
 
+/* The address of a function's own parameter is one of .local, as PTX has it: the function may index
+ * it, write to it, and hand a generic pointer to it on. */
+static void test_address_of_parameter(void **state)
+{
+    (void)state;
+    const char *ptx = VEC_HEADER
+        ".func (.param .b32 r) pick(.param .align 4 .b8 v[16], .param .b32 n)\n{\n"
+        ".reg .b32 %r<6>; .reg .b64 %rd<6>;\nld.param.u32 %r1, [n]; mul.wide.u32 %rd1, %r1, 4;\n"
+        "mov.b64 %rd2, v; add.u64 %rd3, %rd2, %rd1; ld.local.u32 %r2, [%rd3];\n"
+        "st.local.u32 [%rd3], 1000; cvta.local.u64 %rd4, %rd2; add.u64 %rd5, %rd4, %rd1;\n"
+        "ld.u32 %r3, [%rd5]; add.u32 %r4, %r2, %r3; st.param.b32 [r], %r4; ret;\n}\n" VEC_ENTRY
+        "and.b32 %r3, %r1, 3; add.u32 %r4, %r1, 10; add.u32 %r5, %r1, 20; add.u32 %r6, %r1, 30;\n"
+        "{ .param .align 4 .b8 v[16]; .param .b32 n; .param .b32 r;\n"
+        "st.param.b32 [v], %r1; st.param.b32 [v+4], %r4; st.param.b32 [v+8], %r5;\n"
+        "st.param.b32 [v+12], %r6; st.param.b32 [n], %r3; call (r), pick, (v, n);\n"
+        "ld.param.b32 %r7, [r]; }\nst.global.u32 [%rd3], %r7;\nret;\n}\n";
+    uint32_t out[64];
+    vec_run(ptx, NULL, 0, out, sizeof out, 64);
+    for (uint32_t i = 0; i < 64; i++)
+        assert_int_equal(out[i], i + 10 * (i & 3) + 1000);
+}
+
 /* A pointer into the caller's local memory, written by the callee. */
 static void test_pointer_to_local(void **state)
 {
@@ -320,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_indirect_call),
         cmocka_unit_test(test_divergent_call),
+        cmocka_unit_test(test_address_of_parameter),
         cmocka_unit_test(test_pointer_to_local),
         cmocka_unit_test(test_three_dimensions),
         cmocka_unit_test(test_many_blocks_and_large_blocks),
