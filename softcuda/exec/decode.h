@@ -154,6 +154,21 @@ uint32_t sx_address_of(sx_decoder *d, const ptx_var *var, int64_t offset); /* 64
 uint64_t sx_function_address(const ptx_function *f);
 bool sx_is_kernel_param(const sx_decoder *d, const ptx_var *var);
 
+/* ---- addresses: decode_memory.c -------------------------------------------------------------- */
+typedef struct sx_address {
+    uint32_t operand; /* SX_NO_OPERAND: see access.h, SX_WHERE_FRAME */
+    int64_t imm;
+    uint32_t aux;
+    bool is_param; /* a parameter of the kernel: imm is the offset in the parameter block */
+} sx_address;
+
+/* Where [op] is in `space`; `bytes` is what one lane moves. */
+sx_address sx_memory(sx_decoder *d, const ptx_operand *op, ptx_space space, unsigned bytes);
+/* The same in one 64-bit register; refuses what is in no register (frames, parameters). */
+uint32_t sx_whole_address(sx_decoder *d, const ptx_operand *op, ptx_space space, unsigned bytes);
+void sx_ignore_hints(sx_decoder *d); /* caches and scopes: every access here is for the system */
+bool sx_is_strong(sx_decoder *d);    /* volatile, or with an order */
+
 /* ---- families: true where the opcode is theirs ----------------------------------------------- */
 bool sx_decode_int(sx_decoder *d);
 bool sx_decode_bits(sx_decoder *d);
@@ -162,6 +177,7 @@ bool sx_decode_compare(sx_decoder *d);
 bool sx_decode_move(sx_decoder *d);
 bool sx_decode_cvt(sx_decoder *d);
 bool sx_decode_memory(sx_decoder *d);
+bool sx_decode_async(sx_decoder *d);
 bool sx_decode_warp(sx_decoder *d);
 bool sx_decode_control(sx_decoder *d);
 void sx_forget_addresses(sx_decoder *d);          /* a block begins */

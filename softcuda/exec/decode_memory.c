@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loads, stores, atomics, asynchronous copies, hints.
+ * Loads, stores, atomics, hints.
  */
 #include <stdio.h>
 
 #include "exec/access.h"
 #include "exec/decode.h"
 #include "exec/ops.h"
-
-typedef struct address {
-    uint32_t operand; /* SX_NO_OPERAND: see access.h, SX_WHERE_FRAME */
-    int64_t imm;
-    uint32_t aux;
-    bool is_param; /* a parameter of the kernel: imm is the offset in the parameter block */
-} address;
 
 static unsigned where_of(ptx_space space)
 {
@@ -53,9 +46,9 @@ static void check_frame(sx_decoder *d, const ptx_var *var, int64_t offset, unsig
 }
 
 /* A variable by its name: the variable's own space counts. */
-static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, unsigned bytes)
+static sx_address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, unsigned bytes)
 {
-    address a = {.operand = SX_NO_OPERAND, .aux = SX_WHERE_FRAME};
+    sx_address a = {.operand = SX_NO_OPERAND, .aux = SX_WHERE_FRAME};
     if (sx_is_kernel_param(d, var)) {
         a.is_param = true;
         a.imm = (int64_t)var->offset + offset;
@@ -72,12 +65,10 @@ static address var_address(sx_decoder *d, const ptx_var *var, int64_t offset, un
     return a;
 }
 
-/* `bytes` is what one lane moves. */
-static address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
+sx_address sx_memory(sx_decoder *d, const ptx_operand *op, ptx_space space, unsigned bytes)
 {
-    address a = {.operand = SX_NO_OPERAND,
-                 .imm = op->offset,
-                 .aux = where_of_register(d, d->inst->space)};
+    sx_address a = {
+        .operand = SX_NO_OPERAND, .imm = op->offset, .aux = where_of_register(d, space)};
     if (op->kind != PTX_OPERAND_MEMORY || op->count) {
         sx_refuse_inst(d);
         return a;
@@ -100,8 +91,28 @@ static address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
     return a;
 }
 
-/* Ignores words about caches and scopes: every access here is coherent for the whole system. */
-static void ignore_hints(sx_decoder *d)
+/* Where this instruction's [op] is. */
+static sx_address address_of(sx_decoder *d, const ptx_operand *op, unsigned bytes)
+{
+    return sx_memory(d, op, d->inst->space, bytes);
+}
+
+uint32_t sx_whole_address(sx_decoder *d, const ptx_operand *op, ptx_space space, unsigned bytes)
+{
+    const sx_address a = sx_memory(d, op, space, bytes);
+    uint32_t at = a.operand;
+    if (at == SX_NO_OPERAND) {
+        sx_refuse_inst(d);
+        return sx_constant(d, 0, 64);
+    }
+    if (a.aux & SX_ADDRESS_32)
+        at = sx_emit1(d, "cvt_64_u32", sx_temp(d, 64), at)->o[0];
+    if (a.imm)
+        at = sx_emit2(d, "add_64", sx_temp(d, 64), at, sx_constant(d, (uint64_t)a.imm, 64))->o[0];
+    return at;
+}
+
+void sx_ignore_hints(sx_decoder *d)
 {
     static const ptx_mod hints[] = {
         PTX_MOD_CA,          PTX_MOD_CG,         PTX_MOD_CS,           PTX_MOD_LU,
@@ -115,7 +126,7 @@ static void ignore_hints(sx_decoder *d)
         sx_ignore(d, hints[n]);
 }
 
-static bool is_strong(sx_decoder *d)
+bool sx_is_strong(sx_decoder *d)
 {
     static const ptx_mod strong[] = {PTX_MOD_VOLATILE, PTX_MOD_RELAXED, PTX_MOD_ACQUIRE,
                                      PTX_MOD_RELEASE,  PTX_MOD_MMIO,    PTX_MOD_CV,
@@ -156,7 +167,7 @@ static bool fits(sx_decoder *d, const ptx_operand *op, unsigned count)
     return false;
 }
 
-static void load_param(sx_decoder *d, const address *a, const ptx_operand *to, ptx_type t,
+static void load_param(sx_decoder *d, const sx_address *a, const ptx_operand *to, ptx_type t,
                        unsigned count)
 {
     char name[SX_NAME];
@@ -201,7 +212,7 @@ static void forget_written(sx_decoder *d)
 }
 
 /* What the next load or store adds to its aux for remembering addresses. */
-static uint32_t pattern_of(sx_decoder *d, const address *a, uint32_t bytes)
+static uint32_t pattern_of(sx_decoder *d, const sx_address *a, uint32_t bytes)
 {
     if (d->inst->guard != PTX_NO_INDEX || a->operand == SX_NO_OPERAND ||
         (a->operand & 3) != SX_BASE_REGS || (a->aux & SX_WHERE_MASK) >= SX_WHERE_LOCAL)
@@ -223,11 +234,11 @@ static void load(sx_decoder *d)
     const ptx_operand *to = sx_operand(d, 0);
     char name[SX_NAME];
     sx_result results[4];
-    ignore_hints(d);
-    const bool strong = is_strong(d);
+    sx_ignore_hints(d);
+    const bool strong = sx_is_strong(d);
     if (!fits(d, to, count))
         return;
-    const address a = address_of(d, sx_operand(d, 1), ptx_type_bytes(t) * count);
+    const sx_address a = address_of(d, sx_operand(d, 1), ptx_type_bytes(t) * count);
     if (a.is_param) {
         load_param(d, &a, to, t, count);
         return;
@@ -255,11 +266,11 @@ static void store(sx_decoder *d)
     const ptx_operand *from = sx_operand(d, 1);
     char name[SX_NAME];
     uint32_t values[4];
-    ignore_hints(d);
-    const bool strong = is_strong(d);
+    sx_ignore_hints(d);
+    const bool strong = sx_is_strong(d);
     if (!fits(d, from, count))
         return;
-    const address a = address_of(d, sx_operand(d, 0), ptx_type_bytes(t) * count);
+    const sx_address a = address_of(d, sx_operand(d, 0), ptx_type_bytes(t) * count);
     if (a.is_param)
         sx_refuse(d, "a kernel's parameters cannot be written");
     for (unsigned n = 0; n < count; n++)
@@ -310,8 +321,8 @@ static void atomic_access(sx_decoder *d, bool result)
     const unsigned first = result ? 1 : 0;
     char name[SX_NAME] = "none";
     bool is_cas = false;
-    ignore_hints(d);
-    (void)is_strong(d);
+    sx_ignore_hints(d);
+    (void)sx_is_strong(d);
     sx_ignore(d, PTX_MOD_ACQ_REL);
     sx_ignore(d, PTX_MOD_NOFTZ);
     for (size_t n = 0; n < sizeof ops / sizeof *ops; n++)
@@ -323,7 +334,7 @@ static void atomic_access(sx_decoder *d, bool result)
         sx_refuse_inst(d);
         return;
     }
-    const address a = address_of(d, sx_operand(d, first), ptx_type_bytes(t));
+    const sx_address a = address_of(d, sx_operand(d, first), ptx_type_bytes(t));
     if (a.is_param)
         sx_refuse(d, "a kernel's parameters cannot be written");
     uint32_t b = sx_use_n(d, first + 1, t);
@@ -338,56 +349,15 @@ static void atomic_access(sx_decoder *d, bool result)
     sx_finish(d, &r);
 }
 
-/* ---- cp.async: done at once, so that groups are always complete ------------------------------ */
-
-/* The sum of address and offset in one 64-bit register. */
-static uint32_t whole_address(sx_decoder *d, const address *a)
+/* Instructions with such a policy ignore it, so that any number is one. */
+static void create_policy(sx_decoder *d)
 {
-    uint32_t at = a->operand;
-    if (a->aux & SX_ADDRESS_32)
-        at = sx_emit1(d, "cvt_64_u32", sx_temp(d, 64), at)->o[0];
-    if (a->imm)
-        at = sx_emit2(d, "add_64", sx_temp(d, 64), at, sx_constant(d, (uint64_t)a->imm, 64))->o[0];
-    return at;
-}
-
-static void copy_async(sx_decoder *d)
-{
-    const bool is_group = sx_has(d, PTX_MOD_COMMIT_GROUP) || sx_has(d, PTX_MOD_WAIT_GROUP) ||
-                          sx_has(d, PTX_MOD_WAIT_ALL);
-    sx_ignore(d, PTX_MOD_ASYNC);
-    if (is_group) {
-        sx_emit(d, "nop");
-        return;
-    }
-    ignore_hints(d);
-    const ptx_operand *size = sx_operand(d, 2);
-    const bool plain = where_of(d->inst->space) == SX_WHERE_SHARED &&
-                       d->inst->space2 == PTX_SPACE_GLOBAL && size->kind == PTX_OPERAND_INTEGER &&
-                       (size->value == 4 || size->value == 8 || size->value == 16);
-    if (!plain) {
-        sx_refuse_inst(d); /* bulk copies, tensors */
-        return;
-    }
-    const address to = address_of(d, sx_operand(d, 0), (unsigned)size->value);
-    const address from = address_of(d, sx_operand(d, 1), (unsigned)size->value);
-    if (to.operand == SX_NO_OPERAND || from.operand == SX_NO_OPERAND) {
-        sx_refuse_inst(d);
-        return;
-    }
-    uint32_t take = SX_NO_OPERAND;
-    if (d->inst->operand_count > 3) {
-        const ptx_operand *op = sx_operand(d, 3);
-        if (op->kind == PTX_OPERAND_REG && d->regs[op->reg].bits != 32)
-            sx_refuse_inst(d); /* a predicate or a cache policy */
-        else
-            take = sx_use(d, op, PTX_U32);
-    }
-    sx_insn *i = NULL;
-    uint32_t dst = whole_address(d, &to), src = whole_address(d, &from);
-    i = sx_emit3(d, "copy_async", dst, src, take, SX_NO_OPERAND);
-    i->results = 0;
-    i->aux = (uint32_t)size->value;
+    sx_ignore_hints(d);
+    sx_ignore(d, PTX_MOD_FRACTIONAL);
+    sx_ignore(d, PTX_MOD_RANGE);
+    const sx_result r = sx_define(d, sx_operand(d, 0), PTX_B64);
+    sx_emit1(d, "mov_64", r.operand, sx_constant(d, 0, 64));
+    sx_finish(d, &r);
 }
 
 bool sx_decode_memory(sx_decoder *d)
@@ -411,14 +381,14 @@ bool sx_decode_memory(sx_decoder *d)
             return false;
         atomic_access(d, d->inst->op == PTX_OP_ATOM);
         break;
-    case PTX_OP_CP:
-        copy_async(d);
+    case PTX_OP_CREATEPOLICY:
+        create_policy(d);
         break;
     case PTX_OP_PREFETCH:
     case PTX_OP_PREFETCHU:
     case PTX_OP_APPLYPRIORITY:
     case PTX_OP_DISCARD:
-        ignore_hints(d);
+        sx_ignore_hints(d);
         sx_emit(d, "nop");
         break;
     default:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Operations of no family: predicates, special registers, addresses of the frame, carries, video
- * instructions, asynchronous copies (which are done at once).
+ * instructions.
  */
 #include "exec/op_misc.h"
 
@@ -378,29 +378,6 @@ SX_EXTERN_HANDLER(cvt_pack)
         const uint32_t x = (uint32_t)(a[l] < low ? low : a[l] > high ? high : a[l]) & mask;
         const uint32_t y = (uint32_t)(b[l] < low ? low : b[l] > high ? high : b[l]) & mask;
         d[l] = (c ? c[l] << (2 * bits) : 0) | x << bits | y;
-    }
-    return i + 1;
-}
-
-/* cp.async: o[0] shared address, o[1] global address, o[2] bytes to read or none; aux bytes */
-SX_EXTERN_HANDLER(copy_async)
-{
-    const u64 *dst = SX_REG(u64, 0), *src = SX_REG(u64, 1);
-    const u32 *size = i->o[2] != SX_NO_OPERAND ? SX_REG(u32, 2) : NULL;
-    const unsigned bytes = i->aux;
-    SX_EACH_ACTIVE
-    {
-        const unsigned take = size && size[l] < bytes ? size[l] : bytes;
-        char *d = sx_shared_at(w->block, dst[l], bytes);
-        if (!d || dst[l] % bytes)
-            return sx_fault_access(w, i, l, dst[l], bytes, SX_WRITE);
-        memset(d, 0, bytes);
-        if (!take)
-            continue;
-        const char *s = src[l] % bytes ? NULL : sx_global_at(w, src[l], take);
-        if (!s)
-            return sx_fault_access(w, i, l, src[l], take, SX_READ);
-        memcpy(d, s, take);
     }
     return i + 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* sx_insn.aux of the operations in op_misc.c. */
+/* sx_insn.aux of the operations in op_misc.c and op_async.c. */
 #ifndef SOFTCUDA_EXEC_OP_MISC_H
 #define SOFTCUDA_EXEC_OP_MISC_H
 
@@ -35,5 +35,14 @@ enum sx_video {
     SX_VIDEO_SAT = 0x100,
     SX_VIDEO_SUM = 0x200, /* .add: everything is added to c */
 };
+
+/* Beside the address's bits, which are far below. */
+enum sx_mbarrier {
+    SX_MBARRIER_DROP = 0x10000,  /* fewer are expected in later phases */
+    SX_MBARRIER_STAYS = 0x20000, /* .noComplete: the phase must not end by it */
+    SX_MBARRIER_BYTES = 0x40000, /* .expect_tx: o[2] is bytes, and one arrives */
+};
+
+enum sx_bulk { SX_BULK_TO_SHARED = 1, SX_BULK_FROM_SHARED = 2 };
 
 #endif

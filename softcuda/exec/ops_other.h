@@ -40,10 +40,16 @@
 #define SX_OPS_MISC(X)                                                                             \
     X(mov_pred) X(not_pred) X(and_pred) X(or_pred) X(xor_pred) X(special_32) X(special_64)         \
     X(frame_address) X(dynamic_shared) X(bfi_32) X(bfi_64) X(carry_add_32) X(carry_add_64)         \
-    X(carry_mad_32) X(carry_mad_64) X(isspacep) X(video) X(cvt_pack) X(copy_async)
+    X(carry_mad_32) X(carry_mad_64) X(isspacep) X(video) X(cvt_pack)
+
+/* op_async.c */
+#define SX_OPS_ASYNC(X)                                                                            \
+    X(copy_async) X(copy_bulk) X(mbarrier_init) X(mbarrier_arrive) X(mbarrier_expect)              \
+    X(mbarrier_complete) X(mbarrier_test) X(mbarrier_test_parity) X(mbarrier_pending)
 
 #define SX_OPS_OTHER(X)                                                                            \
-    SX_OPS_CONTROL(X) SX_OPS_WARP(X) SX_OPS_ATOM(X) SX_OPS_ROUND(X) SX_OPS_MISC(X)
+    SX_OPS_CONTROL(X) SX_OPS_WARP(X) SX_OPS_ATOM(X) SX_OPS_ROUND(X) SX_OPS_MISC(X)   \
+    SX_OPS_ASYNC(X)
 
 /* clang-format on */
 

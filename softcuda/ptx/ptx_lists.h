@@ -368,6 +368,9 @@
     X(COMPLETE_TX, "complete_tx") \
     X(NOCOMPLETE, "noComplete") \
     X(NOINC, "noinc") \
+    X(COMPLETE_BYTES, "mbarrier::complete_tx::bytes") \
+    X(BULK_GROUP, "bulk_group") \
+    X(MBARRIER_INIT, "mbarrier_init") \
     X(PARITY, "parity") \
     X(LAUNCH_DEPENDENTS, "launch_dependents") \
     /* matrices */ \
