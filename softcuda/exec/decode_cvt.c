@@ -272,6 +272,57 @@ static void pair_of_floats(sx_decoder *d, ptx_type to, ptx_type from, const how 
     sx_finish(d, &r);
 }
 
+/* ---- pairs of eight bits: e4m3x2 and e5m2x2 -------------------------------------------------- */
+
+static bool is_pair_of_eight(ptx_type t)
+{
+    return t == PTX_E4M3X2 || t == PTX_E5M2X2;
+}
+
+/* cvt.rn.satfinite.e4m3x2.f32 d, a, b (a becomes the upper byte), or .f16x2 d, a */
+static void to_pair_of_eight(sx_decoder *d, ptx_type to, ptx_type from, const how *h)
+{
+    const bool halves = from == PTX_F16X2;
+    uint32_t bytes[2];
+    if ((!halves && from != PTX_F32) || d->inst->operand_count != (halves ? 2 : 3) || !h->finite) {
+        sx_refuse_inst(d);
+        return;
+    }
+    for (unsigned n = 0; n < 2; n++) {
+        uint32_t a = sx_use_n(d, halves ? 1 : 2 - n, halves ? PTX_B32 : PTX_F32);
+        if (halves)
+            a = step(d, "cvt_f32_f16", 32, step(d, n ? "high_32_16" : "low_32_16", 16, a));
+        if (h->relu)
+            a = step(d, "relu_f32", 32, a);
+        a = step(d, "cvt_f64_f32", 64, a);
+        bytes[n] = step(d, to == PTX_E4M3X2 ? "cvt_e4m3_f64" : "cvt_e5m2_f64", 16, a);
+    }
+    sx_result r = sx_define(d, sx_operand(d, 0), PTX_B16);
+    sx_emit2(d, "pack_8_16", r.operand, bytes[0], bytes[1]);
+    sx_finish(d, &r);
+}
+
+/* cvt.rn.f16x2.e4m3x2 d, a */
+static void from_pair_of_eight(sx_decoder *d, ptx_type to, ptx_type from, const how *h)
+{
+    uint32_t halves[2];
+    if (to != PTX_F16X2 || d->inst->operand_count != 2) {
+        sx_refuse_inst(d);
+        return;
+    }
+    const char *name = from == PTX_E4M3X2 ? "cvt_f16_e4m3" : "cvt_f16_e5m2";
+    const uint32_t a = sx_use_n(d, 1, PTX_B16);
+    for (unsigned n = 0; n < 2; n++) {
+        halves[n] = sx_temp(d, 16);
+        sx_emit1(d, name, halves[n], a)->aux = 8 * n;
+        if (h->relu)
+            after(d, "relu_", PTX_F16, halves[n]);
+    }
+    sx_result r = sx_define(d, sx_operand(d, 0), PTX_B32);
+    sx_emit2(d, "pack_16_32", r.operand, halves[0], halves[1]);
+    sx_finish(d, &r);
+}
+
 /* cvt.pack.sat.u8.s32.b32 d, a, b, c */
 static void pack(sx_decoder *d)
 {
@@ -298,6 +349,10 @@ bool sx_decode_cvt(sx_decoder *d)
     sx_ignore(d, PTX_MOD_PACK);
     if (d->inst->type_count == 3 || (d->inst->operand_count == 3 && is_int(to)))
         pack(d);
+    else if (is_pair_of_eight(to))
+        to_pair_of_eight(d, to, from, &h);
+    else if (is_pair_of_eight(from))
+        from_pair_of_eight(d, to, from, &h);
     else if (to == PTX_F16X2 || to == PTX_BF16X2)
         pair_of_floats(d, to, from, &h);
     else if (d->inst->operand_count != 2)

@@ -111,6 +111,11 @@
     S1(cvt_f16_f64, u16, f64, sx_f64_to_f16_mode(x, i->aux)) \
     S1(cvt_bf16_f64, u16, f64, sx_f64_to_bf16_mode(x, i->aux)) \
     S1(cvt_tf32_f64, u32, f64, sx_f64_to_tf32(x, i->aux)) \
+    S1(cvt_e4m3_f64, u16, f64, sx_f64_to_e4m3(x)) \
+    S1(cvt_e5m2_f64, u16, f64, sx_f64_to_e5m2(x)) \
+    V1(cvt_f16_e4m3, u16, u16, sx_e4m3_to_f16(x >> i->aux & 0xff)) \
+    V1(cvt_f16_e5m2, u16, u16, sx_e5m2_to_f16(x >> i->aux & 0xff)) \
+    V2(pack_8_16, u16, u16, u16, (x & 0xff) | y << 8) \
     V1(sticky_u64, u64, u64, x >> 53 ? (x & ~UINT64_C(0xfff)) | (x & 0xfff ? 0x800 : 0) : x) \
     V1(sticky_s64, u64, s64, \
        x >> 53 != 0 && x >> 53 != -1 ? (x & ~INT64_C(0xfff)) | (x & 0xfff ? 0x800 : 0) : x) \

@@ -266,6 +266,37 @@ SX_INLINE uint32_t sx_f64_to_tf32(double v, unsigned mode)
     return v != v ? 0x7fffffff : (r << 13) | (uint32_t)(sx_bits64(v) >> 63) << 31;
 }
 
+/* To the formats of eight bits, always rounded to nearest. What is too large becomes the largest
+ * finite number (.satfinite, which PTX demands). */
+SX_INLINE uint16_t sx_f64_to_e5m2(double v)
+{
+    const uint32_t r = sx_narrow(v, 3, 15, SX_RN), sign = (uint32_t)(sx_bits64(v) >> 63) << 7;
+    return (uint16_t)(v != v ? 0x7f : (r < 0x7b ? r : 0x7b) | sign);
+}
+
+/* The highest exponent is one of numbers, up to 448: large ones are narrowed as their halves. */
+SX_INLINE uint16_t sx_f64_to_e4m3(double v)
+{
+    const bool large = __builtin_fabs(v) >= 128.0;
+    const uint32_t r = sx_narrow(large ? v / 2 : v, 4, 7, SX_RN) + (large ? 8 : 0);
+    const uint32_t sign = (uint32_t)(sx_bits64(v) >> 63) << 7;
+    return (uint16_t)(v != v ? 0x7f : (r < 0x7e ? r : 0x7e) | sign);
+}
+
+/* Every number of eight bits is one of f16. */
+SX_INLINE uint16_t sx_e5m2_to_f16(uint32_t x)
+{
+    return (uint16_t)((x & 0x7f) > 0x7c ? 0x7fff : x << 8);
+}
+
+SX_INLINE uint16_t sx_e4m3_to_f16(uint32_t x)
+{
+    const uint32_t magnitude = x & 0x7f, sign = (x & 0x80) << 8;
+    /* f16 with an exponent that is 8 too low, or a subnormal: 256 times as small */
+    const uint16_t h = sx_f32_to_f16(sx_f16_to_f32((uint16_t)(magnitude << 7)) * 256.0f);
+    return (uint16_t)(magnitude == 0x7f ? 0x7fff : h | sign);
+}
+
 /* a * b + c with one rounding to odd, so that a later rounding to few bits is exact. */
 SX_INLINE double sx_fma_odd(double a, double b, double c)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What GPUs of compute capability 8 and 9 brought: mbarriers and asynchronous copies. The software
- * device plays one of 9.0 here.
+ * What GPUs of compute capability 8 and 9 brought: mbarriers, asynchronous copies, floats of eight
+ * bits. The software device plays one of 9.0 here.
  */
+#include <math.h>
+
 #include "softcuda/ptx_vectors.h"
 
 #define HEADER_80 ".version 7.6\n.target sm_80\n.address_size 64\n"
@@ -140,6 +142,150 @@ static void test_copies(void **state)
     }
 }
 
+/* ---- floats of eight bits ------------------------------------------------------------------- */
+
+typedef struct format {
+    const char *name;
+    int mantissa, bias;
+    double most;
+    uint32_t largest; /* the code of `most` */
+} format;
+
+static const format formats[] = {{"e4m3", 3, 7, 448.0, 0x7e}, {"e5m2", 2, 15, 57344.0, 0x7b}};
+static const format *now;
+
+/* Every number is compared with the codes: they are few. */
+static double number_of(uint32_t code)
+{
+    const int exponent = (int)(code & 0x7f) >> now->mantissa;
+    const int mantissa = (int)code & ((1 << now->mantissa) - 1);
+    const double v = exponent ? ldexp((1 << now->mantissa) + mantissa,
+                                      exponent - now->bias - now->mantissa)
+                              : ldexp(mantissa, 1 - now->bias - now->mantissa);
+    return code & 0x80 ? -v : v;
+}
+
+static uint32_t code_of(double v)
+{
+    const uint32_t sign = signbit(v) ? 0x80 : 0;
+    uint32_t best = 0;
+    if (v != v)
+        return 0x7f;
+    if (fabs(v) >= now->most)
+        return now->largest | sign;
+    for (uint32_t code = 1; code <= now->largest; code++) {
+        const double d = fabs(number_of(code) - fabs(v)), e = fabs(number_of(best) - fabs(v));
+        if (d < e || (d == e && !(code & 1)))
+            best = code;
+    }
+    return best | sign;
+}
+
+static float float_of(uint64_t bits)
+{
+    const uint32_t low = (uint32_t)bits;
+    float v;
+    memcpy(&v, &low, sizeof v);
+    return v;
+}
+
+static uint64_t expect_pair(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return code_of((double)float_of(a)) << 8 | code_of((double)float_of(b));
+}
+
+static uint64_t expect_pair_relu(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    const float x = float_of(a), y = float_of(b);
+    return code_of(x < 0 ? 0.0 : (double)x) << 8 | code_of(y < 0 ? 0.0 : (double)y);
+}
+
+/* The sign of the zero that .relu makes of -0 is not stated. */
+static bool no_negative_zero(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)c;
+    return (uint32_t)a != 0x80000000 && (uint32_t)b != 0x80000000;
+}
+
+static void test_to_eight_bits(void **state)
+{
+    (void)state;
+    need(90);
+    static const uint64_t floats[] = {
+        0x00000000, 0x80000000, 0x3F800000, 0xBF800000, 0x3F880000, 0x3F980000, 0x43E00000,
+        0x43E7FFFF, 0x43E80000, 0x43E80001, 0xC3F00000, 0x43700000, 0x43780000, 0x437C0000,
+        0x43000000, 0x42F80000, 0x42F7FFFF, 0x3B000000, 0x3A800000, 0x3A800001, 0x3AC00000,
+        0x3C780000, 0x47600000, 0x476FFFFF, 0x47700000, 0xC7800000, 0x37800000, 0x37000000,
+        0x37000001, 0x37400000, 0x00000001, 0x7F7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000,
+    };
+    for (now = formats; now < formats + VEC_COUNT(formats); now++) {
+        char plain[96], relu[96];
+        snprintf(plain, sizeof plain, "cvt.rn.satfinite.%sx2.f32 %%hw, %%fx, %%fy;\n", now->name);
+        snprintf(relu, sizeof relu, "cvt.rn.satfinite.relu.%sx2.f32 %%hw, %%fx, %%fy;\n",
+                 now->name);
+        const vec_case cases[] = {
+            {plain, plain, 'h', 90, 81, expect_pair, NULL},
+            {relu, relu, 'h', 90, 81, expect_pair_relu, no_negative_zero},
+        };
+        vec_check(cases, VEC_COUNT(cases), floats, VEC_COUNT(floats));
+    }
+}
+
+/* Both bytes of %hx to f16x2, and back. */
+static uint64_t expect_back(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)b, (void)c;
+    return a & 0xffff;
+}
+
+static uint64_t expect_halves(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)b, (void)c;
+    uint64_t r = 0;
+    for (int n = 0; n < 2; n++) { /* in units of 2^-24, f16's smallest: exact */
+        const double v = number_of((uint32_t)(a >> 8 * n) & 0xff);
+        int exponent;
+        const double m = frexp(fabs(v), &exponent);
+        uint64_t h = (uint64_t)(fabs(v) * 0x1p24);
+        if (exponent > -14 && m != 0.0)
+            h = (uint64_t)(exponent + 14) << 10 | ((uint64_t)(m * 0x1p11) & 0x3ff);
+        r |= (h | (signbit(v) ? 0x8000u : 0u)) << 16 * n;
+    }
+    return r;
+}
+
+/* Both bytes are numbers, of which the format has a finite one. */
+static bool is_finite(uint64_t a, uint64_t b, uint64_t c)
+{
+    (void)b, (void)c;
+    return (a & 0x7f) <= now->largest && (a >> 8 & 0x7f) <= now->largest;
+}
+
+static void test_from_eight_bits(void **state)
+{
+    (void)state;
+    need(90);
+    static uint64_t bytes[32];
+    for (now = formats; now < formats + VEC_COUNT(formats); now++) {
+        for (uint64_t from = 0; from < 256; from += 32) {
+            char halves[96], back[160];
+            for (uint64_t n = 0; n < 32; n++)
+                bytes[n] = (from + n) | ((from * 7 + n * 5 + 1) & 0xff) << 8;
+            snprintf(halves, sizeof halves, "cvt.rn.f16x2.%sx2 %%w, %%hx;\n", now->name);
+            snprintf(back, sizeof back,
+                     "cvt.rn.f16x2.%sx2 %%t0, %%hx; cvt.rn.satfinite.%sx2.f16x2 %%hw, %%t0;\n",
+                     now->name, now->name);
+            const vec_case cases[] = {
+                {halves, halves, 'w', 90, 81, expect_halves, is_finite},
+                {back, back, 'h', 90, 81, expect_back, is_finite},
+            };
+            vec_check(cases, VEC_COUNT(cases), bytes, VEC_COUNT(bytes));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +293,8 @@ int main(void)
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_bulk_copies),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_to_eight_bits),
+        cmocka_unit_test(test_from_eight_bits),
     };
     setenv("SOFTCUDA_SM", "90", 1);
     return cmocka_run_group_tests_name("ptx_vectors_newer", tests, vec_setup, vec_teardown);
