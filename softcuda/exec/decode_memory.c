@@ -330,23 +330,41 @@ static void atomic_access(sx_decoder *d, bool result)
             sx_join_name(name, ops[n].name, atom_type(t, ops[n].mod), "");
             is_cas = ops[n].mod == PTX_MOD_CAS;
         }
-    if (d->inst->vector > 1 || d->inst->type_count != 1) {
+    const unsigned count = d->inst->vector;
+    const ptx_operand *to = result ? sx_operand(d, 0) : NULL, *from = sx_operand(d, first + 1);
+    if (d->inst->type_count != 1 || (count > 1 && (is_cas || !fits(d, from, count)))) {
         sx_refuse_inst(d);
         return;
     }
-    const sx_address a = address_of(d, sx_operand(d, first), ptx_type_bytes(t));
+    const sx_address a = address_of(d, sx_operand(d, first), ptx_type_bytes(t) * count);
     if (a.is_param)
         sx_refuse(d, "a kernel's parameters cannot be written");
-    uint32_t b = sx_use_n(d, first + 1, t);
-    uint32_t c = is_cas ? sx_use_n(d, first + 2, t) : SX_NO_OPERAND;
-    const bool wanted = result && sx_operand(d, 0)->kind != PTX_OPERAND_SINK;
-    sx_result r = {.operand = SX_NO_OPERAND, .reg = SX_NO_OPERAND};
-    if (wanted)
-        r = sx_define(d, sx_operand(d, 0), t);
-    sx_insn *i = sx_emit3(d, name, r.operand, a.operand, b, c);
-    i->imm = a.imm;
-    i->aux = a.aux;
-    sx_finish(d, &r);
+    const uint32_t c = is_cas ? sx_use_n(d, first + 2, t) : SX_NO_OPERAND;
+    uint32_t values[4], old[4];
+    for (unsigned n = 0; n < count; n++) {
+        values[n] = sx_use(d, element(from, n), t);
+        old[n] = SX_NO_OPERAND;
+    }
+    for (unsigned n = 0; n < count; n++) { /* each element by itself, as PTX has it */
+        sx_result r = {.operand = SX_NO_OPERAND, .reg = SX_NO_OPERAND};
+        const ptx_operand *one = to ? element(to, n) : NULL;
+        if (one && one->kind != PTX_OPERAND_SINK && count > 1) /* may be one of the operands */
+            r.operand = old[n] = sx_temp(d, sx_container(t));
+        else if (one && one->kind != PTX_OPERAND_SINK)
+            r = sx_define(d, one, t);
+        sx_insn *i = sx_emit3(d, name, r.operand, a.operand, values[n], c);
+        i->imm = a.imm + (int64_t)(n * ptx_type_bytes(t));
+        i->aux = a.aux;
+        sx_finish(d, &r);
+    }
+    for (unsigned n = 0; n < count; n++) {
+        if (old[n] == SX_NO_OPERAND)
+            continue;
+        sx_result r = sx_define(d, element(to, n), t);
+        sx_join_name(name, "mov_", sx_bits_name(t), "");
+        sx_emit1(d, name, r.operand, old[n]);
+        sx_finish(d, &r);
+    }
 }
 
 /* Instructions with such a policy ignore it, so that any number is one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What GPUs of compute capability 8 and 9 brought: mbarriers, asynchronous copies, floats of eight
- * bits. The software device plays one of 9.0 here.
+ * bits, atomics on vectors. The software device plays one of 9.0 here.
  */
 #include <math.h>
 
@@ -286,6 +286,27 @@ static void test_from_eight_bits(void **state)
     }
 }
 
+/* ---- atomics on vectors --------------------------------------------------------------------- */
+
+static void test_vector_atomics(void **state)
+{
+    (void)state;
+    need(90);
+    const char *ptx = HEADER_90 VEC_ENTRY
+        "cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f40000000; mov.f32 %f4, 0f3F800000;\n"
+        "atom.global.add.v2.f32 {%f1, %f2}, [%rd2], {%f2, %f1};\n" /* results over operands */
+        "red.global.add.v4.f32 [%rd2+16], {%f4, %f4, %f4, %f4};\n"
+        "mov.b32 %r3, 0x3C004000; red.global.add.noftz.v2.f16x2 [%rd2+32], {%r3, %r3};\n"
+        "setp.lt.f32 %p1, %f1, 0f00000000; setp.lt.or.f32 %p1, %f2, 0f00000000, %p1;\n"
+        "@%p1 trap;\nret;\n}\n";
+    float out[10];
+    vec_run(ptx, NULL, 0, out, sizeof out, THREADS);
+    assert_true(out[0] == 2 * THREADS && out[1] == THREADS * (THREADS - 1) / 2);
+    for (int n = 4; n < 8; n++)
+        assert_true(out[n] == THREADS);
+    assert_memory_equal(out + 8, "\x00\x58\x00\x54\x00\x58\x00\x54", 8); /* 128 and 64 as f16 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_to_eight_bits),
         cmocka_unit_test(test_from_eight_bits),
+        cmocka_unit_test(test_vector_atomics),
     };
     setenv("SOFTCUDA_SM", "90", 1);
     return cmocka_run_group_tests_name("ptx_vectors_newer", tests, vec_setup, vec_teardown);
