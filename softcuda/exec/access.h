@@ -62,8 +62,10 @@ SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes)
 
 SX_INLINE char *sx_shared_at(const sx_block *b, uint64_t offset, uint64_t bytes)
 {
-    return offset < b->shared_bytes && bytes <= b->shared_bytes - offset ? b->shared + offset
-                                                                         : NULL;
+    if (offset < b->shared_bytes && bytes <= b->shared_bytes - offset)
+        return b->shared + offset;
+    const uint64_t in = offset - SX_RESERVED_SHARED;
+    return in < SX_RESERVED_BYTES && bytes <= SX_RESERVED_BYTES - in ? b->reserved + in : NULL;
 }
 
 #endif

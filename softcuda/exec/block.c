@@ -80,12 +80,13 @@ bool sx_block_fit(sx_block *b, sx_work *work)
         memset(b->tid_block, 0, sizeof b->tid_block);
     if (!grow(&b->tids, &b->tids_room, tid_bytes) ||
         !grow(&b->regs, &b->regs_room, (size_t)work->warps * work->code->frame_bytes + 64) ||
-        !grow(&b->shared, &b->shared_room, (size_t)work->shared_bytes + 64) ||
+        !grow(&b->shared, &b->shared_room, (size_t)work->shared_bytes + 128 + SX_RESERVED_BYTES) ||
         !grow_local(b, (size_t)work->warps * SX_LANES * work->local_bytes))
         return false;
     b->work = work;
     b->launch = work->launch;
     b->shared_bytes = work->shared_bytes;
+    b->reserved = b->shared + ((size_t)work->shared_bytes + 127) / 64 * 64;
     if (!sx_races_fit(b, work->launch->races))
         return false;
     b->local_bytes = work->local_bytes;
@@ -139,6 +140,7 @@ void sx_block_start(sx_block *b, uint64_t number)
         memset(b->barriers, 0, sizeof b->barriers);
     b->barriers_used = 0;
     memset(b->shared, SX_UNWRITTEN, b->shared_bytes);
+    memset(b->reserved, SX_UNWRITTEN, SX_RESERVED_BYTES);
     sx_races_next_epoch(b);
     for (uint32_t n = 0; n < b->warp_count; n++)
         start_warp(b, n);

@@ -38,6 +38,11 @@
 #define SX_WORKSPACE_WINDOW UINT64_C(0x0001040000000000) /* of a cooperative launch */
 #define SX_WINDOWS 5
 
+/* Shared memory of each block that is not the program's: CUDA's headers keep what groups of several
+ * warps need in the second half. It lies far behind any that a program can have. */
+#define SX_RESERVED_SHARED UINT32_C(0x01000000)
+#define SX_RESERVED_BYTES 1024u
+
 typedef struct sx_insn sx_insn;
 typedef struct sx_warp sx_warp;
 typedef struct sx_block sx_block;
@@ -183,7 +188,7 @@ struct sx_block {
     sx_block *next; /* links the pool of idle blocks, or a worker's resident ones */
     sx_work *work;
     const sx_launch *launch;
-    char *shared;
+    char *shared, *reserved;
     uint32_t shared_bytes; /* static and dynamic together: the bound for accesses */
     uint32_t local_bytes;  /* per thread */
     uint32_t warp_count, live_warps;

@@ -50,6 +50,23 @@ static uint32_t environment(const sx_warp *w, uint64_t number)
                          : 0;
 }
 
+static uint64_t reserved_shared(unsigned which)
+{
+    switch (which) {
+    case PTX_SPECIAL_RESERVED_SMEM_BEGIN:
+    case PTX_SPECIAL_RESERVED_SMEM_0:
+        return SX_RESERVED_SHARED;
+    case PTX_SPECIAL_RESERVED_SMEM_1:
+        return SX_RESERVED_SHARED + SX_RESERVED_BYTES / 2;
+    case PTX_SPECIAL_RESERVED_SMEM_END:
+        return SX_RESERVED_SHARED + SX_RESERVED_BYTES;
+    case PTX_SPECIAL_RESERVED_SMEM_CAP:
+        return SX_RESERVED_BYTES;
+    default:
+        return 0; /* cluster_ctaid, cluster_ctarank, pm */
+    }
+}
+
 static uint64_t special(const sx_warp *w, unsigned which, unsigned lane)
 {
     const sx_block *b = w->block;
@@ -108,7 +125,7 @@ static uint64_t special(const sx_warp *w, unsigned which, unsigned lane)
     case PTX_SPECIAL_CLUSTER_NCTARANK:
         return 1;
     default:
-        return 0; /* cluster_ctaid, cluster_ctarank, pm, reserved shared memory */
+        return reserved_shared(which);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What GPUs of compute capability 8 and 9 brought: mbarriers, asynchronous copies, floats of eight
- * bits, atomics on vectors. The software device plays one of 9.0 here.
+ * bits, atomics on vectors, reserved shared memory. The software device plays one of 9.0 here.
  */
 #include <math.h>
 
@@ -307,16 +307,34 @@ static void test_vector_atomics(void **state)
     assert_memory_equal(out + 8, "\x00\x58\x00\x54\x00\x58\x00\x54", 8); /* 128 and 64 as f16 */
 }
 
+/* ---- reserved shared memory ----------------------------------------------------------------- */
+
+/* The part that CUDA's cooperative groups use, beside a program's own. */
+static void test_reserved_shared(void **state)
+{
+    (void)state;
+    need(80);
+    const char *ptx = HEADER_80 MBARRIER VEC_ENTRY
+        "mov.u32 %r3, %reserved_smem_offset_1; mad.lo.u32 %r4, %r1, 4, %r3;\n"
+        "mov.u32 %r10, s; mad.lo.u32 %r11, %r1, 4, %r10; st.shared.u32 [%r11], 5;\n"
+        "st.shared.u32 [%r4], %r1; bar.sync 0; xor.b32 %r5, %r1, 63; mad.lo.u32 %r4, %r5, 4, %r3;\n"
+        "cvt.u64.u32 %rd4, %r4; cvta.shared.u64 %rd4, %rd4; ld.u32 %r6, [%rd4];\n"
+        "ld.shared.u32 %r7, [%r11]; mad.lo.u32 %r6, %r7, 100, %r6;\n"
+        "mov.u32 %r8, %reserved_smem_offset_end; sub.u32 %r8, %r8, %r3;\n"
+        "setp.lt.u32 %p1, %r8, 256; @%p1 mov.u32 %r6, 0;\nst.global.u32 [%rd3], %r6;\nret;\n}\n";
+    uint32_t out[THREADS];
+    vec_run(ptx, NULL, 0, out, sizeof out, THREADS);
+    for (uint32_t t = 0; t < THREADS; t++)
+        assert_int_equal(out[t], 500 + (t ^ 63));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_bulk_copies),
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_to_eight_bits),
-        cmocka_unit_test(test_from_eight_bits),
-        cmocka_unit_test(test_vector_atomics),
+        cmocka_unit_test(test_phases),         cmocka_unit_test(test_states),
+        cmocka_unit_test(test_bulk_copies),    cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_to_eight_bits),  cmocka_unit_test(test_from_eight_bits),
+        cmocka_unit_test(test_vector_atomics), cmocka_unit_test(test_reserved_shared),
     };
     setenv("SOFTCUDA_SM", "90", 1);
     return cmocka_run_group_tests_name("ptx_vectors_newer", tests, vec_setup, vec_teardown);
