@@ -179,6 +179,36 @@ static void test_host_pointers(void **state)
     launch_fails(module, "generic", LINE(1, 32), &address, 700, text);
 }
 
+/* What a GPU does not notice, or answers by waiting for ever. */
+static void test_mbarriers(void **state)
+{
+    (void)state;
+    static const char text[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 8 .b64 bar;\n"
+        ".entry early() { mbarrier.arrive.shared.b64 _, [bar]; ret; }\n"
+        ".entry many() { mbarrier.init.shared.b64 [bar], 3;\n"
+        "  mbarrier.arrive.noComplete.shared.b64 _, [bar], 4; ret; }\n"
+        ".entry late() { mbarrier.init.shared.b64 [bar], 1; mbarrier.inval.shared.b64 [bar];\n"
+        "  mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 16; ret; }\n"
+        ".entry elsewhere(.param .u64 p) { .reg .b64 %rd; ld.param.u64 %rd, [p];\n"
+        "  mbarrier.init.b64 [%rd], 1; ret; }\n";
+    sx_module *m = load(text);
+    uint64_t p = alloc(64);
+    launch_fails(m, "early", LINE(1, 1), NULL, 719,
+                 "kernel early, PTX line 5 (mbarrier.arrive.shared.b64): no mbarrier has been "
+                 "initialized here, block (0,0,0), thread (0,0,0)");
+    launch_fails(m, "many", LINE(1, 1), NULL, 719,
+                 "kernel many, PTX line 7 (mbarrier.arrive.noComplete.shared.b64): 4 arrive at an "
+                 "mbarrier that waits for 3 more in this phase, block (0,0,0), thread (0,0,0)");
+    launch_fails(m, "late", LINE(1, 1), NULL, 719,
+                 "kernel late, PTX line 9 (mbarrier.expect_tx.relaxed.cta.shared::cta.b64): no "
+                 "mbarrier has been initialized here, block (0,0,0), thread (0,0,0)");
+    launch_fails(m, "elsewhere", LINE(1, 1), &p, 717,
+                 "kernel elsewhere, PTX line 11 (mbarrier.init.b64): an mbarrier that is not in "
+                 "shared memory, block (0,0,0), thread (0,0,0)");
+    sx_module_unload(m);
+}
+
 static void test_misaligned(void **state)
 {
     (void)state;
@@ -331,6 +361,7 @@ int main(void)
         cmocka_unit_test(test_out_of_bounds),
         cmocka_unit_test(test_source_lines),
         cmocka_unit_test(test_host_pointers),
+        cmocka_unit_test(test_mbarriers),
         cmocka_unit_test(test_misaligned),
         cmocka_unit_test(test_shared_bounds),
         cmocka_unit_test(test_trap_in_a_function),

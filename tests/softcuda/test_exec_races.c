@@ -82,6 +82,14 @@ static void nobody_wrote_it(void **state)
     }
     sx_module_unload(m);
 }
+static const char copies[] = ".version 7.0\n.target sm_80\n.address_size 64\n" KERNEL(
+    "copied", "  cp.async.ca.shared.global [%r2], [%rd1], 4;\n"
+              "  cp.async.wait_all;\n"
+              "  bar.sync 0;\n"
+              "  ld.shared.u32 %r5, [%r3];\n")
+    KERNEL("copied_early", "  cp.async.ca.shared.global [%r2], [%rd1], 4;\n"
+                           "  cp.async.wait_all;\n"
+                           "  ld.shared.u32 %r5, [%r3];\n");
 
 static void race_of(const sx_module *m, const char *name, const char *wanted)
 {
@@ -128,6 +136,15 @@ static void flags_with_fences_are_none(void **state)
     sx_module_unload(m);
 }
 
+static void asynchronous_copies_write(void **state)
+{
+    (void)state;
+    sx_module *m = load(copies);
+    race_of(m, "copied", NULL);
+    race_of(m, "copied_early", "race: write of 4 bytes of shared memory");
+    sx_module_unload(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_barrier_is_missed),
         cmocka_unit_test(atomic_operations_are_none),
         cmocka_unit_test(flags_with_fences_are_none),
+        cmocka_unit_test(asynchronous_copies_write),
     };
     return cmocka_run_group_tests(tests, memory_setup, memory_teardown);
 }

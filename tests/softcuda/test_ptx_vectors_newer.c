@@ -32,17 +32,17 @@ static void test_phases(void **state)
 {
     (void)state;
     need(80);
-    const char *ptx = HEADER_80 MBARRIER VEC_ENTRY INIT("64")
-        "mov.u32 %r3, 0; mov.u32 %r4, 0;\n"
-        "sub.u32 %r12, %r11, %r10; xor.b32 %r12, %r12, 128; add.u32 %r12, %r12, %r10;\n"
-        "LOOP: add.u32 %r5, %r1, %r4; st.shared.u32 [%r11], %r5;\n"
-        "mbarrier.arrive.shared.b64 %rd4, [bar];\n"
-        "WAIT: mbarrier.test_wait.shared.b64 %p2, [bar], %rd4; @!%p2 bra WAIT;\n"
-        "ld.shared.u32 %r5, [%r12]; mad.lo.u32 %r3, %r3, 3, %r5;\n"
-        "mbarrier.arrive.shared.b64 %rd4, [bar];\n"
-        "WAIT2: mbarrier.test_wait.shared.b64 %p2, [bar], %rd4; @!%p2 bra WAIT2;\n"
-        "add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 4; @%p3 bra LOOP;\n"
-        "st.global.u32 [%rd3], %r3;\nret;\n}\n";
+    const char *ptx = HEADER_80 MBARRIER VEC_ENTRY INIT(
+        "64") "mov.u32 %r3, 0; mov.u32 %r4, 0;\n"
+              "sub.u32 %r12, %r11, %r10; xor.b32 %r12, %r12, 128; add.u32 %r12, %r12, %r10;\n"
+              "LOOP: add.u32 %r5, %r1, %r4; st.shared.u32 [%r11], %r5;\n"
+              "mbarrier.arrive.shared.b64 %rd4, [bar];\n"
+              "WAIT: mbarrier.test_wait.shared.b64 %p2, [bar], %rd4; @!%p2 bra WAIT;\n"
+              "ld.shared.u32 %r5, [%r12]; mad.lo.u32 %r3, %r3, 3, %r5;\n"
+              "mbarrier.arrive.shared.b64 %rd4, [bar];\n"
+              "WAIT2: mbarrier.test_wait.shared.b64 %p2, [bar], %rd4; @!%p2 bra WAIT2;\n"
+              "add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 4; @%p3 bra LOOP;\n"
+              "st.global.u32 [%rd3], %r3;\nret;\n}\n";
     uint32_t out[THREADS];
     vec_run(ptx, NULL, 0, out, sizeof out, THREADS);
     for (uint32_t t = 0; t < THREADS; t++) {
@@ -92,17 +92,17 @@ static void test_bulk_copies(void **state)
 {
     (void)state;
     need(90);
-    const char *ptx = HEADER_90 MBARRIER VEC_ENTRY INIT("1")
-        "fence.mbarrier_init.release.cluster; mov.u32 %r12, bar;\n"
-        "@!%p1 bra WAIT;\n"
-        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r12], 256;\n"
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10], [%rd1], 256,\n"
-        "    [%r12];\n"
-        "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r12], 0; @!%p2 bra WAIT;\n"
-        "ld.shared.u32 %r3, [%r11]; mad.lo.u32 %r3, %r3, 3, 1; st.shared.u32 [%r11], %r3;\n"
-        "fence.proxy.async.shared::cta; bar.sync 0;\n@!%p1 bra DONE;\n"
-        "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r10], 256;\n"
-        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\nDONE: ret;\n}\n";
+    const char *ptx = HEADER_90 MBARRIER VEC_ENTRY INIT(
+        "1") "fence.mbarrier_init.release.cluster; mov.u32 %r12, bar;\n"
+             "@!%p1 bra WAIT;\n"
+             "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r12], 256;\n"
+             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r10], [%rd1],\n"
+             "    256, [%r12];\n"
+             "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r12], 0; @!%p2 bra WAIT;\n"
+             "ld.shared.u32 %r3, [%r11]; mad.lo.u32 %r3, %r3, 3, 1; st.shared.u32 [%r11], %r3;\n"
+             "fence.proxy.async.shared::cta; bar.sync 0;\n@!%p1 bra DONE;\n"
+             "cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r10], 256;\n"
+             "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\nDONE: ret;\n}\n";
     uint32_t in[THREADS], out[THREADS];
     for (uint32_t t = 0; t < THREADS; t++)
         in[t] = t * 77;
@@ -137,8 +137,8 @@ static void test_copies(void **state)
     for (uint32_t t = 0; t < THREADS; t++) {
         uint32_t part[4] = {0};
         memcpy(part, in + 4 * (size_t)t, t & 15);
-        assert_int_equal(out[t], part[0] + part[1] + part[2] + part[3] + in[4 * t + 1] * 5 +
-                                     in[4 * t] * 7);
+        assert_int_equal(out[t],
+                         part[0] + part[1] + part[2] + part[3] + in[4 * t + 1] * 5 + in[4 * t] * 7);
     }
 }
 
@@ -159,9 +159,9 @@ static double number_of(uint32_t code)
 {
     const int exponent = (int)(code & 0x7f) >> now->mantissa;
     const int mantissa = (int)code & ((1 << now->mantissa) - 1);
-    const double v = exponent ? ldexp((1 << now->mantissa) + mantissa,
-                                      exponent - now->bias - now->mantissa)
-                              : ldexp(mantissa, 1 - now->bias - now->mantissa);
+    const double v =
+        exponent ? ldexp((1 << now->mantissa) + mantissa, exponent - now->bias - now->mantissa)
+                 : ldexp(mantissa, 1 - now->bias - now->mantissa);
     return code & 0x80 ? -v : v;
 }
 
