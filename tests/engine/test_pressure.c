@@ -150,6 +150,23 @@ static void or_is_refused(void **state)
     finish(device);
 }
 
+/* Nobody has looked at what the device has finished. */
+static void but_not_for_what_the_device_has_finished(void **state)
+{
+    (void)state;
+    acu_device *device = open_bounded(1);
+    acu_stream *stream;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_submit_options options = {
+        .size = sizeof options, .stream = stream, .refuse_when_full = true};
+    for (int i = 0; i < 3; i++) {
+        assert_works(acu_submit(device, acu_zeros(ACU_F32, ACU_SHAPE(64)), &options, NULL));
+        assert_int_equal(acu_driver()->StreamSynchronize(acu_stream_raw(stream)), 0);
+    }
+    acu_stream_release(stream);
+    finish(device);
+}
+
 /* Also if there are several priorities, and those of one come one by one. */
 static void each_priority_keeps_its_order(void **state)
 {
@@ -391,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(more_waits_on_the_host),
         cmocka_unit_test(or_is_refused),
+        cmocka_unit_test(but_not_for_what_the_device_has_finished),
         cmocka_unit_test(the_urgent_go_first),
         cmocka_unit_test(each_priority_keeps_its_order),
         cmocka_unit_test(pieces_do_not_wait_for_each_other),

@@ -163,12 +163,23 @@ acui_task *acui_step_out(acui_task *task)
     return list;
 }
 
-acu_status acui_check_room(acu_device *device, uint64_t more)
+static bool has_room(acu_device *device, uint64_t more)
 {
-    if (!device && !(device = acu_device_default()))
+    uint64_t most = device->engine.gate.limit;
+    return most == 0 || acui_in_flight(device) + more < most;
+}
+
+acu_status acui_check_room(acu_device *device, uint64_t more, bool look)
+{
+    if ((!device && !(device = acu_device_default())) || has_room(device, more))
         return ACU_OK;
+    /* The device may have finished something since anybody looked. */
+    if (look)
+        acui_look_everywhere();
+    else
+        acui_flight_want_all();
     uint64_t now = acui_in_flight(device) + more;
-    if (device->engine.gate.limit == 0 || now < device->engine.gate.limit)
+    if (look && has_room(device, more))
         return ACU_OK;
     return acui_fail(ACU_ERR_WOULD_BLOCK,
                      "%llu submissions, or pieces of such, are in flight on device %d, which was "

@@ -40,8 +40,9 @@ void acui_charge(acui_task *task); /* it is on its stream: count what it put the
 acui_task *acui_leave_gates(acui_task *task); /* it is over; returns the tasks that this lets in */
 acui_task *acui_step_out(acui_task *task); /* it has to be admitted again; the same */
 /* WOULD_BLOCK if the device (NULL: the default one) has reached its bound, counting `more`
- * submissions that are handed over. */
-acu_status acui_check_room(acu_device *device, uint64_t more);
+ * submissions that are handed over. `look`: not before this thread has looked at what is in flight;
+ * otherwise the reactor is to look. */
+acu_status acui_check_room(acu_device *device, uint64_t more, bool look);
 
 /* Count a task of the device as entered, or as going (issue/memory.h). Order lock held. */
 static inline void acui_count_started(acu_device *device, uint64_t what)

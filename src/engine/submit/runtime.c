@@ -252,7 +252,8 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
     if (device)
         ACUI_TRY(acui_device_check(device));
     if (options->refuse_when_full)
-        ACUI_TRY(acui_check_room(acui_submit_place(device, options, stream), waiting_in(runtime)));
+        ACUI_TRY(acui_check_room(acui_submit_place(device, options, stream), waiting_in(runtime),
+                                 false));
     if (is_stopped(runtime))
         ACUI_TRY(start(runtime));
     acui_handed what = {.op = op};

@@ -205,7 +205,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     /* Before planning: an op that the program keeps is planned only once, whatever becomes of
      * it. */
     if (status == ACU_OK && options->refuse_when_full)
-        status = acui_check_room(place, 0);
+        status = acui_check_room(place, 0, true);
     if (status == ACU_OK && (stream || options->stream))
         status = acui_stream_check_capture(stream ? stream : options->stream);
     acui_submission *s = status == ACU_OK ? acui_submission_new(options, stream, future) : NULL;
