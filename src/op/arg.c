@@ -224,11 +224,31 @@ static bool same_memory(const acu_tensor *a, const acu_tensor *b)
     return a->buffer == b->buffer && acui_tensors_overlap(a, b);
 }
 
-static acu_status check_list_writes(const acu_arg *arg, size_t place)
+/* Whether the tensor is written already by an argument before that in `place`. */
+static acu_status check_earlier(const acu_op *op, const acu_val *values, size_t place,
+                                const acu_tensor *tensor)
 {
+    for (size_t i = 0; i < place; i++) {
+        const acu_arg *other = &op->u.call.args[i];
+        acu_tensor *const *list;
+        if (!(other->access & ACU_WRITE))
+            continue;
+        bool same = values[i].tensor && same_memory(values[i].tensor, tensor);
+        for (size_t k = 0, n = acui_arg_list(other, &list); k < n && !same; k++)
+            same = same_memory(list[k], tensor);
+        if (same)
+            return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
+                             place);
+    }
+    return ACU_OK;
+}
+
+static acu_status check_list_writes(const acu_op *op, const acu_val *values, size_t place)
+{
+    const acu_arg *arg = &op->u.call.args[place];
     acu_tensor *const *list;
     size_t count = acui_arg_list(arg, &list);
-    for (size_t i = 1; i < count && arg->access & ACU_WRITE; i++)
+    for (size_t i = 0; i < count && arg->access & ACU_WRITE; i++) {
         for (size_t k = 0; k < i; k++)
             if (same_memory(list[i], list[k]))
                 return acui_fail(
@@ -236,6 +256,8 @@ static acu_status check_list_writes(const acu_arg *arg, size_t place)
                     "tensors %zu and %zu of argument %zu, a list to be written, are in "
                     "the same memory",
                     k, i, place);
+        ACUI_TRY(check_earlier(op, values, place, list[i]));
+    }
     return ACU_OK;
 }
 
@@ -246,7 +268,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
     const acu_val *value = &values[place];
     const acu_arg *arg = &op->u.call.args[place];
     if (arg->kind == ACU_ARG_LIST)
-        return check_list_writes(arg, place);
+        return check_list_writes(op, values, place);
     if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
         return ACU_OK;
     if (value->form == ACU_SHARED)
@@ -254,15 +276,7 @@ acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t pla
                          "argument %zu (%s) is shared, for reading only; take sole ownership with "
                          "acu_own, or write to a copy (acu_dup)",
                          place, access_words(acui_arg_access_of(arg)));
-    for (size_t i = 0; i < place; i++) {
-        const acu_val *other = &values[i];
-        if (!(op->u.call.args[i].access & ACU_WRITE) || !other->tensor)
-            continue;
-        if (same_memory(other->tensor, value->tensor))
-            return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
-                             place);
-    }
-    return ACU_OK;
+    return check_earlier(op, values, place, value->tensor);
 }
 
 static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,

@@ -269,6 +269,23 @@ static void blocks_of_mapped_tiles_are_as_many_as_asked_for(void **state)
     }
 }
 
+static void but_not_more_than_there_are_tiles(void **state)
+{
+    (void)state;
+    acu_kernel *blocks = get("blocks");
+    for (unsigned asked = 3; asked <= 5; asked++) {
+        acu_op *y = acu_partition_mapped(zeros(8), ACU_SHAPE(2), asked);
+        acu_tensor *t = NULL;
+        int64_t out[8];
+        assert_works(acu_sync(device, acu_unpartition(acu_launch(blocks, ACU_AUTO, acu_inout(y))),
+                              &t));
+        assert_works(acu_read_sync(t, out, sizeof out));
+        assert_int_equal(out[0], asked < 4 ? asked : 4);
+        acu_tensor_release(t);
+    }
+    acu_kernel_release(blocks);
+}
+
 static void a_grid_that_differs_is_refused(void **state)
 {
     (void)state;
@@ -405,7 +422,7 @@ static acu_status no_call(void *user, CUstream stream, const acu_val *values, si
 static void wrong_lists_are_refused(void **state)
 {
     (void)state;
-    acu_kernel *number = get("number");
+    acu_kernel *number = get("number"), *sum = get("sum"), *other = get("other");
     acu_tensor *x = NULL;
     assert_works(acu_sync(device, acu_empty(ACU_I32, ACU_SHAPE(4)), &x));
     acu_tensor *four[] = {x, x, x, x}, *bad[] = {x, NULL};
@@ -414,6 +431,13 @@ static void wrong_lists_are_refused(void **state)
                  ACU_ERR_ARGUMENTS, "argument 0 of number is a list of 4 tensors, 40 bytes|has 32");
     assert_fails(acu_sync(device, acu_launch(number, config, acu_out_list(four, 2)), NULL),
                  ACU_ERR_SHARED, "tensors 0 and 1 of argument 0|same memory");
+    assert_fails(acu_sync(device, acu_launch(other, config, acu_in_list(four, 1)), NULL),
+                 ACU_ERR_ARGUMENTS, "argument 0 of other is a list of 1 tensors, 16 bytes|has 20");
+    assert_fails(acu_sync(device, acu_launch(sum, config, acu_inout_list(four, 1), acu_out(x)),
+                          NULL),
+                 ACU_ERR_SHARED, "arguments 0 and 1 write the same memory");
+    assert_fails(acu_sync(device, acu_launch(sum, config, acu_out(x), acu_out_list(four, 1)), NULL),
+                 ACU_ERR_SHARED, "arguments 0 and 1 write the same memory");
     assert_fails(acu_sync(device, acu_launch(number, config, acu_in_list(bad, 2)), NULL),
                  ACU_ERR_INVALID, "a list of tensors");
     assert_fails(acu_sync(device, acu_launch(number, config, acu_in_list(four, 0)), NULL),
@@ -421,7 +445,9 @@ static void wrong_lists_are_refused(void **state)
     assert_fails(acu_sync(device, acu_foreign(no_call, NULL, acu_in_list(four, 1)), NULL),
                  ACU_ERR_ARGUMENTS, "is for launches");
     acu_tensor_release(x);
+    acu_kernel_release(other);
     acu_kernel_release(number);
+    acu_kernel_release(sum);
 }
 
 int main(void)
@@ -432,6 +458,7 @@ int main(void)
         TEST(a_prefix_goes_with_a_smaller_grid),
         TEST(a_prefix_keeps_what_is_beyond),
         TEST(blocks_of_mapped_tiles_are_as_many_as_asked_for),
+        TEST(but_not_more_than_there_are_tiles),
         TEST(a_grid_that_differs_is_refused),
         TEST(values_tell_how_many_tiles_there_are),
         TEST(too_many_tiles_are_refused),

@@ -35,6 +35,22 @@ extern "C" __global__ void all_3(acu_tiles<long long> y)
         mark(y[n]);
 }
 
+/* How many blocks there are. */
+extern "C" __global__ void blocks(acu_tiles<long long, 1> y)
+{
+    for (long long n = y.begin(); n < y.end(); n += y.step())
+        y[n].flat(0) = gridDim.x;
+}
+
+/* Neither a tile nor a list. */
+struct five {
+    int n[5];
+};
+extern "C" __global__ void other(five x)
+{
+    (void)x;
+}
+
 /* Two at once: a mapped one beside one of which each block has one tile. */
 extern "C" __global__ void both(acu_tiles<long long, 1> y, acu_tile<long long, 1> z)
 {
