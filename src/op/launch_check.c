@@ -138,6 +138,8 @@ static acu_status check_place(const acu_op *op, size_t place, const acu_tensor *
                          acui_tensor_words(tensor, words));
     if (device == own || tensor->buffer->kind == ACU_MEMORY_PINNED)
         return ACU_OK;
+    if (tensor->buffer->kind == ACU_MEMORY_MANAGED && own->info.managed_memory)
+        return acui_device_check(device);
     if (device->info.ordinal < 64 && (own->peers >> device->info.ordinal & 1u))
         return ACU_OK;
     ACUI_TRY(acui_device_check(tensor->buffer->device)); /* two devices have one ordinal after a

@@ -111,6 +111,36 @@ static void it_is_kept_and_given_back(void **state)
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_MEMORY), 0);
 }
 
+/* Without access from the one device to the other's memory. */
+static void every_device_reaches_it(void **state)
+{
+    (void)state;
+    acu_device *two[2];
+    acu_tensor *x = NULL, *ones = NULL;
+    acu_future *sum = NULL;
+    float got[64];
+    test_open_n(two, 2);
+    bool both = acu_device_info_of(two[0])->managed_memory &&
+                acu_device_info_of(two[1])->managed_memory;
+    if (both) {
+        assert_works(acu_tensor_alloc_managed(two[0], ACU_F32, ACU_SHAPE(64), &x));
+        assert_works(acu_sync(two[1], acu_ones(ACU_F32, ACU_SHAPE(64)), &ones));
+        assert_works(acu_submit(NULL, acu_fill(x, acu_f32(5)), NULL, NULL));
+        assert_works(acu_submit(NULL, acu_add(ones, x), NULL, &sum)); /* a kernel of the second */
+        assert_works(acu_submit(NULL, acu_fill(x, acu_f32(7)), NULL, NULL));
+        assert_works(acu_read_sync(acu_future_tensor(sum, 0), got, sizeof got));
+        assert_true(got[0] == 6 && got[63] == 6);
+        assert_ptr_equal(acu_tensor_device(acu_future_tensor(sum, 0)), two[1]);
+    }
+    acu_future_release(sum);
+    acu_tensor_release(ones);
+    acu_tensor_release(x);
+    test_close(two[1]);
+    test_close(two[0]);
+    if (!both)
+        skip();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +149,7 @@ int main(void)
         DEVICE_TEST(wrong_hints_are_refused),
         DEVICE_TEST(more_than_is_free_is_refused),
         DEVICE_TEST(it_is_kept_and_given_back),
+        cmocka_unit_test(every_device_reaches_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
