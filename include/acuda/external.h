@@ -49,8 +49,8 @@ typedef struct acu_external_options {
  * Import the memory and give all of it an address on the device. Not for a hot path. On failure
  * nothing is kept.
  * Driver: cuImportExternalMemory, cuExternalMemoryGetMappedBuffer; for CUDA's own memory
- * cuMemImportFromShareableHandle, cuMemGetAllocationGranularity, cuMemAddressReserve, cuMemMap,
- * cuMemSetAccess.
+ * cuDeviceGetAttribute, cuMemImportFromShareableHandle, cuMemGetAllocationGranularity,
+ * cuMemAddressReserve, cuMemMap, cuMemSetAccess.
  * Errors: INVALID (no bytes, a descriptor that is not open), DRIVER (a descriptor of another kind,
  * or of fewer bytes; the message has the driver's error), NOT_SUPPORTED (the driver, or the device,
  * has no such memory), DEVICE_MEMORY, NO_MEMORY, DEVICE_LOST.
@@ -87,8 +87,8 @@ ACU_API void acu_external_release(acu_external *external);
  * Device memory that can be handed to other processes: a separate allocation in steps of 2 MiB,
  * outside the pools, for long-lived data. Contents are undefined. Only this device accesses it
  * directly, not kernels of a device with peer access. Its kind is ACU_MEMORY_FOREIGN.
- * Driver: cuMemGetAllocationGranularity, cuMemCreate, cuMemAddressReserve, cuMemMap,
- * cuMemSetAccess.
+ * Driver: cuDeviceGetAttribute, cuMemGetAllocationGranularity, cuMemCreate, cuMemAddressReserve,
+ * cuMemMap, cuMemSetAccess.
  * Errors: NOT_SUPPORTED (the driver or the device has no such memory), DEVICE_MEMORY, NO_MEMORY,
  * INVALID (0 bytes).
  */

@@ -36,7 +36,7 @@ typedef struct acu_module_source {
  * are resolved here, so that no launch ever loads code.
  *
  * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU). Driver:
- * cuModuleLoadDataEx, cuModuleGetFunction, cuFuncGetAttribute, cuFuncGetParamInfo.
+ * cuModuleLoadDataEx, cuModuleGetFunction, cuFuncLoad, cuFuncGetAttribute, cuFuncGetParamInfo.
  * Errors: PTX (the record has the driver's log, with the line), those of acu_compile, IO (the
  * file), NOT_SUPPORTED, BUSY, INVALID, DRIVER.
  */
@@ -59,8 +59,9 @@ ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, c
  * would load code.
  *
  * Blocks: while code that the driver put off is loaded. Driver: cuLibraryGetModule,
- * cuModuleEnumerateFunctions, cuFuncGetAttribute, cuFuncGetParamInfo. Errors: INVALID, BUSY,
- * NOT_SUPPORTED (libraries, before CUDA 12.0), DRIVER.
+ * cuModuleGetFunctionCount, cuModuleEnumerateFunctions, cuFuncGetName, cuFuncLoad,
+ * cuFuncGetAttribute, cuFuncGetParamInfo. Errors: INVALID, BUSY, NOT_SUPPORTED (libraries, before
+ * CUDA 12.0), DRIVER.
  */
 ACU_API acu_status acu_module_wrap_load(acu_device *device, const char *name, CUmodule raw,
                                         acu_user user, acu_module **module);
@@ -150,7 +151,7 @@ ACU_API void acu_kernel_release(acu_kernel *kernel);
 /*
  * How a kernel is launched. A grid of zeros means the grid of the launch's partitions. A block of
  * zeros means 256 threads in x, or the kernel's maximum if that is less. If x is set, a y or z of
- * zero counts as one.
+ * zero counts as one; an x of zero beside others is refused (LIMIT).
  */
 typedef struct acu_config {
     unsigned grid[3], block[3];
@@ -221,7 +222,8 @@ static inline acu_config acui_threads(const int64_t threads[3])
  * that a cluster may have, for the config's block and shared memory. Never block, and return
  * NOT_READY while the kernel is being loaded. Driver: cuOccupancy..., and cuFuncSetAttribute if the
  * shared memory must be opted into, as a launch would.
- * Errors: LIMIT (can not be launched), NOT_SUPPORTED (clusters).
+ * Errors: LIMIT (can not be launched), NOT_SUPPORTED (clusters), INVALID (a config without a
+ * cluster).
  */
 ACU_API acu_status acu_kernel_max_blocks(acu_kernel *kernel, unsigned threads, size_t shared,
                                          unsigned *blocks);

@@ -25,9 +25,10 @@ typedef enum acu_memory_kind {
 
 /*
  * Allocate device memory from the device's pool (pool.h), immediately. Contents are undefined.
- * Memory in the pool's cache is had without a driver call. For short-lived data, ops such as
- * acu_zeros are the better choice: they allocate in stream order, and may reuse memory that work in
- * flight still uses. Never waits for memory.
+ * Memory in the pool's cache is had without a driver call, except cuEventQuery to find out whether
+ * the work that used it is over. For short-lived data, ops such as acu_zeros are the better choice:
+ * they allocate in stream order, and may reuse memory that work in flight still uses. Never waits
+ * for memory.
  * Driver, if the cache has none: cuMemAllocFromPoolAsync and cuEventRecord on a stream of the
  * device, or cuMemAlloc where it has no pools.
  * Errors: DEVICE_MEMORY (with the bytes asked for, in use, cached and free), NO_MEMORY, INVALID (0
@@ -41,7 +42,8 @@ ACU_API acu_status acu_buffer_create(acu_device *device, size_t bytes, acu_buffe
  * memory. If the pool has some, there is no driver call; if not, this is slow (milliseconds for
  * many MiB). The host may touch the memory only while no work in flight does: wait for the future
  * first.
- * Driver: cuMemHostAlloc. Errors: NO_MEMORY, INVALID (0 bytes), DRIVER, DEVICE_LOST, STALE.
+ * Driver: cuMemHostAlloc, cuMemHostGetDevicePointer. Errors: NO_MEMORY, INVALID (0 bytes), DRIVER,
+ * DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, acu_buffer **buffer);
 
@@ -54,12 +56,13 @@ ACU_API acu_status acu_buffer_create_pinned(acu_device *device, size_t bytes, ac
  */
 
 /*
- * Wrap host memory of the program for asynchronous copies. This call page-locks it; after the last
- * use it is unlocked, and then `user.release` is called once with `user.data`. If the call fails,
- * it calls the release before it returns. Memory that is page-locked already, in a single
- * registration that covers all of it, stays as it is; whoever locked it must not unlock it before
- * the release.
- * Driver: cuMemHostRegister (0.15 ms for a MiB), later cuMemHostUnregister.
+ * Wrap host memory of the program for asynchronous copies. (For kernels, it is memory of `device`.)
+ * This call page-locks it; after the last use it is unlocked, and then `user.release` is called
+ * once with `user.data`. If the call fails, it calls the release before it returns. Memory that is
+ * page-locked already, in a single registration that covers all of it, stays as it is; whoever
+ * locked it must not unlock it before the release.
+ * Driver: cuMemHostRegister (0.15 ms for a MiB), cuMemHostGetDevicePointer; later
+ * cuMemHostUnregister.
  * Errors: INVALID, NO_MEMORY, BUSY (the memory overlaps, but does not equal, a range that is
  * wrapped already, or only a part of it was page-locked by somebody else), DRIVER, DEVICE_LOST,
  * STALE.
@@ -86,8 +89,9 @@ ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory
 /*
  * Give a buffer's memory to the program. The buffer is released, and the program frees the memory,
  * with cuMemFree or cuMemFreeAsync. Works for device memory that acuda allocated and nothing else
- * holds; otherwise the buffer is unchanged. Errors: INVALID (other memory), SHARED (other handles,
- * tensors), BUSY (work in flight, or it is just being allocated: try again), DEVICE_LOST, STALE.
+ * holds; otherwise the buffer is unchanged. Driver: cuEventQuery. Errors: INVALID (other memory),
+ * SHARED (other handles, tensors), BUSY (work in flight, or it is just being allocated: try again),
+ * DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
 

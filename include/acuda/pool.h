@@ -46,21 +46,23 @@ typedef struct acu_pool_options {
 } acu_pool_options;
 
 /*
- * `keep`: device memory cached beyond `keep` goes back to the driver when nothing is in flight on
- * the device; by default all is kept. ACU_KEEP_NONE keeps nothing. On the software device its
- * blocks are also no larger than the request, so that every access behind the end of a buffer is
- * detected, and every use of memory that was released before the device was last idle. Page-locked
- * memory, and device memory if the driver has no pools, can only be given back by calls that may
- * wait for the device: there it happens in the next allocation that must ask the driver, which is
- * slow anyway, or after it on one of acuda's threads if that allocation must not wait
- * (acu_to_host); the default is 256 MiB.
+ * `keep`, while the device is idle: device memory cached beyond it goes back to the driver as soon
+ * as nothing is in flight on the device. By default all is kept. ACU_KEEP_NONE keeps nothing. On
+ * the software device its blocks are also no larger than the request, so that every access behind
+ * the end of a buffer is detected, and every use of memory that was released before the device was
+ * last idle.
  *
- * While the device works, a pool of device memory holds at most twice the peak of recent use (over
- * the last 4096 to 8192 requests, or since the cache has served all of them), plus 256 MiB: so a
- * program whose sizes are always new does not collect a block of each. If a request that the cache
- * could not serve exceeds this, one of acuda's threads soon gives back to the driver what was
- * unused for longest; no submission does that or waits for it. A program whose sizes repeat is
- * served entirely from the cache, and keeps it. ACU_KEEP_ALL: no such bound.
+ * Page-locked memory, and device memory if the driver has no pools, can only be given back by calls
+ * that may wait for the device. So there it happens late: in the next allocation that must ask the
+ * driver, which is slow anyway; or, if that one must not wait (acu_to_host), after it, on one of
+ * acuda's threads. The default is 256 MiB.
+ *
+ * While the device works, a pool of device memory holds at most twice the recent peak of use, plus
+ * 256 MiB, so that a program whose sizes are always new does not collect a block of each. (Recent:
+ * over the last 4096 to 8192 requests, or since the cache has served all of them. A program whose
+ * sizes repeat is served from the cache, and keeps it.) If a request to the driver exceeds this
+ * bound, one of acuda's threads soon gives back what was unused for longest; no submission does
+ * that or waits for it. ACU_KEEP_ALL: no such bound.
  */
 #define ACU_KEEP_NONE ACUI_CAST(size_t, 1)
 #define ACU_KEEP_ALL SIZE_MAX
@@ -69,8 +71,8 @@ typedef struct acu_pool_options {
  * A pool of the program's own, with memory that nothing else uses: to bound what a part of the
  * program takes, or to measure what it uses. Peers of the device (acu_device_open_peer) have
  * access. The pool goes when it is released and all its buffers are gone; its page-locked memory is
- * then given to the device's own pool, because freeing it may wait. Driver: cuMemPoolCreate.
- * Errors: INVALID, NO_MEMORY, DRIVER.
+ * then given to the device's own pool, because freeing it may wait. Driver: cuMemPoolCreate,
+ * cuMemPoolSetAttribute, cuMemPoolSetAccess for peers. Errors: INVALID, NO_MEMORY, DRIVER.
  */
 ACU_API acu_status acu_pool_create(acu_device *device, const acu_pool_options *options,
                                    acu_pool **pool);
@@ -143,7 +145,7 @@ typedef struct acu_pool_stats {
 
 /* Driver: cuEventQuery, for in_flight; cuMemPoolGetAttribute, for reserved. */
 ACU_API acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats);
-/* The high-water marks restart from the current values. */
+/* The high-water marks restart from the current values. Driver: cuMemPoolSetAttribute. */
 ACU_API acu_status acu_pool_reset_high(acu_pool *pool);
 
 ACU_END

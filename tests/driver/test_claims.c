@@ -5,6 +5,8 @@
 #include "support/one_device.h"
 
 #include <acuda/managed.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 /* Calls that may be made anywhere: making the device's context current, and creating events for
  * acuda's stock. */
@@ -192,6 +194,88 @@ static void graphs(void **state)
     acu_tensor_release(x);
 }
 
+static void buffers(void **state)
+{
+    (void)state;
+    acu_buffer *buffer;
+    CUdeviceptr address;
+    if (!acu_device_info_of(device)->memory_pools)
+        skip();
+    void *memory = aligned_alloc(4096, 1 << 16);
+    assert_non_null(memory);
+    CALLS("MemAllocFromPoolAsync EventRecord", acu_buffer_create(device, 1 << 20, &buffer));
+    acu_buffer_release(buffer);
+    /* From the cache: is the allocation complete? It is; and it is not asked again. */
+    CALLS("EventQuery", acu_buffer_create(device, 1 << 20, &buffer));
+    acu_buffer_release(buffer);
+    CALLS("", acu_buffer_create(device, 1 << 20, &buffer));
+    CALLS("", acu_buffer_leak(buffer, &address));
+    test_enter(device);
+    assert_int_equal(acu_driver()->MemFree(address), 0);
+    test_leave(device);
+    CALLS("MemHostAlloc MemHostGetDevicePointer",
+          acu_buffer_create_pinned(device, 1 << 20, &buffer));
+    CALLS("", (acu_buffer_release(buffer), 0));
+    CALLS("", acu_buffer_create_pinned(device, 1 << 20, &buffer));
+    acu_buffer_release(buffer);
+    CALLS("MemHostRegister MemHostGetDevicePointer",
+          acu_buffer_wrap_host(device, memory, 1 << 16, ACU_USER(NULL), &buffer));
+    CALLS("MemHostUnregister", (acu_buffer_release(buffer), 0));
+    CALLS("", acu_buffer_wrap_pageable(device, memory, 1 << 16, ACU_USER(NULL), &buffer));
+    acu_buffer_release(buffer);
+    free(memory);
+}
+
+static void pools(void **state)
+{
+    (void)state;
+    acu_pool *pool;
+    acu_buffer *buffer;
+    acu_pool_options options = {.size = sizeof options};
+    acu_pool_stats stats = {.size = sizeof stats};
+    if (!acu_device_info_of(device)->memory_pools)
+        skip();
+    CALLS("MemPoolCreate MemPoolSetAttribute", acu_pool_create(device, &options, &pool));
+    CALLS("MemAllocFromPoolAsync EventRecord", acu_buffer_create_from(pool, 4096, &buffer));
+    acu_buffer_release(buffer);
+    CALLS("EventQuery MemPoolGetAttribute", acu_pool_get_stats(pool, &stats));
+    CALLS("MemPoolSetAttribute", acu_pool_set_limits(pool, 1 << 20, 0));
+    CALLS("MemFreeAsync MemPoolTrimTo", acu_pool_trim(pool, 0, NULL));
+    CALLS("MemPoolSetAttribute", acu_pool_reset_high(pool));
+    acu_pool_release(pool);
+}
+
+static const char ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
+                          ".visible .global .align 4 .u32 place;\n"
+                          ".visible .entry nothing()\n{\n    ret;\n}\n";
+
+static void modules(void **state)
+{
+    (void)state;
+    acu_module *module;
+    acu_kernel *kernel;
+    acu_buffer *place;
+    unsigned blocks;
+    int registers;
+    char load[128];
+    snprintf(load, sizeof load, "ModuleLoadDataEx ModuleGetFunction FuncGetAttribute%s%s",
+             acu_driver_has(ACU_CALL_FuncLoad) ? " FuncLoad" : "",
+             acu_driver_has(ACU_CALL_FuncGetParamInfo) ? " FuncGetParamInfo" : "");
+    CALLS(load, acu_module_load_ptx(device, "claims", ptx, &module));
+    CALLS("", acu_kernel_get(module, "nothing", &kernel));
+    acu_kernel_release(kernel);
+    CALLS("", acu_kernel_find(device, "claims", "nothing", &kernel));
+    CALLS("FuncGetAttribute", acu_kernel_attribute(kernel, ACU_CU_FUNC_ATTRIBUTE_NUM_REGS,
+                                                   &registers));
+    CALLS("FuncSetAttribute", acu_kernel_prefer_shared(kernel, 50));
+    CALLS("OccupancyMaxActiveBlocksPerMultiprocessor",
+          acu_kernel_max_blocks(kernel, 128, 0, &blocks));
+    CALLS("ModuleGetGlobal", acu_module_global(module, "place", &place));
+    CALLS("", (acu_buffer_release(place), 0));
+    acu_kernel_release(kernel);
+    acu_module_release(module);
+}
+
 static void managed(void **state)
 {
     (void)state;
@@ -209,7 +293,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(devices), cmocka_unit_test(another_device), DEVICE_TEST(streams),
         DEVICE_TEST(events),  DEVICE_TEST(no_calls),            DEVICE_TEST(uses),
-        DEVICE_TEST(graphs),  DEVICE_TEST(managed),
+        DEVICE_TEST(graphs),  DEVICE_TEST(buffers),             DEVICE_TEST(pools),
+        DEVICE_TEST(modules), DEVICE_TEST(managed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
