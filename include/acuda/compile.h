@@ -26,9 +26,10 @@
  * that the program or ACUDA_CACHE_DIR names; nobody else's files are used, and no folder unless one
  * is named. Two requests are equal if source, options, headers, compiler and architecture are.
  * Headers are also the files that the source includes, whether by full path, from include folders,
- * from clang's CPATH, or from /usr/local/include and /usr/include, where clang always looks. Each
- * file on disk holds its whole request and a checksum; a file that is torn, or of another request,
- * is removed, and the source compiled anew. Since the contents of a file are run, one that another
+ * from the folders in clang's CPATH and CPLUS_INCLUDE_PATH, or from /usr/local/include and
+ * /usr/include, where clang always looks; the compiler's own are part of the compiler. Each file on
+ * disk holds its whole request and a checksum; a file that is torn, or of another request, is
+ * removed, and the source compiled anew. Since the contents of a file are run, one that another
  * user (except root) owns is treated as missing. Processes share the folder: files appear whole, by
  * renaming. Disk errors cost time only.
  */
