@@ -14,14 +14,14 @@
  * Rules that hold everywhere, stated once:
  *
  * Blocking    Functions do not block unless their names say so (wait, sync, open, close, load,
- *             compile). The exceptions are acu_device_reset, acu_group_drain, and what a comment
- *             states for a special case. A callback is any function of the program that acuda
- *             calls: `then`, host work, completion callbacks, releases. Inside a callback, calls
- *             that wait for work or for acuda's threads fail with WOULD_WAIT. Calls that merely
- *             take time in the driver or a compiler are allowed: acu_open, acu_device_open_peer,
- *             acu_compile, acu_module_load and its variants. They hold up the thread that runs the
- *             callback; for a completion callback that is the thread that reports all completions.
- *             acu_module_load_async does not hold it up.
+ *             compile). The exceptions are acu_device_reset, acu_stream_settle, acu_group_drain,
+ *             and what a comment states for a special case. A callback is any function of the
+ *             program that acuda calls: `then`, host work, completion callbacks, releases. Inside a
+ *             callback, calls that wait for work or for acuda's threads fail with WOULD_WAIT. Calls
+ *             that merely take time in the driver or a compiler are allowed: acu_open,
+ *             acu_device_open_peer, acu_compile, acu_module_load and its variants. They hold up the
+ *             thread that runs the callback; for a completion callback that is the thread that
+ *             reports all completions. acu_module_load_async does not hold it up.
  * Ownership   create/open/submit give the caller one reference. `release` gives it back, from any
  *             thread, at any time, without blocking; `retain` makes another. A device that was
  *             opened is closed instead: only acu_close gives back an acu_open, only

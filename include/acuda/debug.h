@@ -27,7 +27,8 @@ typedef enum acu_object_kind {
 
 /* The number of live objects of a kind, held by the program or by work in flight. */
 ACU_API size_t acu_debug_live(acu_object_kind kind);
-/* Fill `text` with one line for each kind that has live objects; returns their number. */
+/* Fill `text` with one line for each kind that has live objects; returns how many these are in
+ * all. */
 ACU_API size_t acu_debug_live_report(char *text, size_t bytes);
 
 /*

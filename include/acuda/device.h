@@ -119,7 +119,8 @@ ACU_API acu_status acu_close(acu_device *device);
 ACU_API acu_device *acu_device_retain(acu_device *device);
 ACU_API void acu_device_release(acu_device *device);
 
-/* The process's default device: borrowed, NULL while none is open. */
+/* The process's default device: borrowed, NULL while none is open. If it is closed, the open device
+ * with the lowest ordinal takes its place. */
 ACU_API acu_device *acu_device_default(void);
 
 typedef struct acu_device_info {

@@ -192,9 +192,11 @@ ACU_API acu_status acu_module_load_async(acu_device *device, const acu_module_so
  */
 ACU_API acu_status acu_future_module(acu_future *future, acu_module **module);
 
-/* How the future failed: returns the same as acu_future_poll, with the record in *error (`error`
- * may be NULL): status; the op's name, file and line; driver call and code; message. Returns
- * ACU_NOT_READY while it runs and ACU_OK if it succeeded; *error is untouched then. */
+/* How the future failed: the status that it failed with, and the record in *error (`error` may be
+ * NULL): status; the op's name, file and line; driver call and code; message. Returns ACU_NOT_READY
+ * while it runs, and ACU_OK if it succeeded; *error is untouched then. Unlike acu_future_poll it
+ * does not look at the device (acuda's threads do, somewhat later), nor start a submission that was
+ * only scheduled. */
 ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
 
 /*

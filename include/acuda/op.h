@@ -7,11 +7,11 @@
  * submitting thread, long before the GPU has computed anything: they see handles, not contents.
  *
  * An op is consumed by the function that takes it (a combinator, a launch, a submit), even if that
- * function fails. acu_op_retain keeps it for a second use. An op that is used twice runs once, and
- * all its users see the same result, or the same failure. (If another submission has planned it
- * already, a user that works with some of its values waits for the work that makes those, and fails
- * with that work; a user that passes the values on, or needs none of them, waits for and fails with
- * the whole op.) acu_op_release gives up an op that nobody took.
+ * function fails. acu_op_release gives up an op that nobody took. acu_op_retain keeps an op for a
+ * second use: it runs once, and all its users see the same result, or the same failure. Users in
+ * another submission than the one that planned it differ in one way: if they work with some of its
+ * values, they wait for, and fail with, only the work that makes those; if they pass values on, or
+ * need none, they wait for, and fail with, the whole op.
  *
  * Constructors never fail. A bad one yields an op that carries the error and the program's source
  * line; the submit that receives it reports the error, and nothing of that op runs. Passing NULL
@@ -56,13 +56,17 @@ ACU_API void acu_op_release(acu_op *op);
  * may be NULL). It can not see much: an op that took a bad one is not bad itself, and most of what
  * is wrong shows only when the whole is planned. acu_op_describe finds that too. */
 ACU_API acu_status acu_op_status(const acu_op *op, acu_error *error);
-/* A name for messages, instead of the op's kind; copied, of which at most 47 bytes are kept. An op
- * that only passes on what one input yields (nth, share, own, on, partition, unpartition, a view,
- * inspect, with_context, with_pool, after, finally, into) gives its name to that input too, unless
- * others may use that as well. An op that is made of others (those of ops.h, acu_op_custom) names
- * the last of them, whose values it yields. Names are not passed on further: not to the inputs of a
- * zip, to the whole that was unzipped, or to what the function of a then or make returns.
- * (acu_with_context is for everything inside.) Returns `op`. */
+/*
+ * Names the op in messages, instead of its kind. The name is copied; 47 bytes of it are kept.
+ * Returns `op`. The name also goes to
+ *   - the input of an op that only passes on what that yields (nth, share, own, on, partition,
+ *     unpartition, a view, inspect, with_context, with_pool, after, finally, into), unless others
+ *     may use the input as well;
+ *   - of the ops that an op is made of (those of ops.h, acu_op_custom), the last, whose values it
+ *     yields.
+ * It goes no further: not to the inputs of a zip, to the whole that was unzipped, or to what the
+ * function of a then or make returns. acu_with_context is for everything inside.
+ */
 ACU_API acu_op *acu_op_named(acu_op *op, const char *name);
 
 /* ---- arguments and scalars ------------------------------------------------------------------ */
@@ -401,28 +405,31 @@ ACU_API acu_op *acu_op_on(acu_device *device, acu_op *x, acu_site site);
 ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
 
 /*
- * If `x` fails, `other` runs, and its values take the place of x's. Both are planned with the
- * submission, in this order, together with everything they contain, so `other` has a fixed position
- * in the order. Whether it runs is decided when all of `x` is over, and readers of the values wait
- * for that. All kinds of failure count, whether found when `x` is submitted (a launch that the
- * device can not do, lack of memory), issued or complete (host work, a device that is lost while
- * `other` is on another one); only giving the submission up does not. If `other` runs, its outcome
- * is that of the whole. If it does not, nothing in it runs, except ops that others use too
- * (acu_op_retain).
+ * If `x` fails, `other` runs, and its values take the place of x's.
+ *
+ * When: every failure counts, whether it is found when `x` is submitted (a launch that the device
+ * can not do, lack of memory), issued or complete (host work, a device that is lost while `other`
+ * is on another one); only giving the submission up does not. Both are planned with the submission,
+ * `x` first, so `other` has a fixed place in the order. Whether it runs is decided when all of `x`
+ * is over, and readers of the values wait for that. If it runs, its outcome is that of the whole.
+ * If not, nothing in it runs, except ops that others use too (acu_op_retain), and what it would
+ * have written stays unchanged.
  *
  * `fn`, if given, receives the error, once, and returns whether `other` is to run; if it returns
  * false, the error stands. For host work that failed, error->cause is what its function returned.
  * `fn` runs on one of acuda's threads, or while the op is submitted. It may submit, but not wait.
  *
- * Both yield the same number of values, of the same kinds, dtypes and shapes, and scalars are
- * equal. Ideally `other` writes the same tensors as `x`, passed to both by the program; values that
- * it yields in other tensors are copied into x's after it has run. As always, what `x` was to write
- * and `other` does not overwrite can not be read; that includes `other` itself, which takes such a
- * tensor with acu_out, since acu_inout would read it (DEPENDENCY). What `other` would have written
- * stays unchanged if it does not run. Values that `x` never got to make are not available to
- * `other` either. If `x` is refused, the values are those of `other`. If several use one `x`
- * (acu_op_retain), each has its own alternative. All of these put their values into x's tensors, in
- * the order of the ops: acu_dup keeps the values of one of them.
+ * Values: both ops yield the same number of them, of the same kinds, dtypes and shapes; scalars are
+ * equal. Best is to let `other` write the same tensors as `x`, which the program passes to both:
+ * values in other tensors are copied into x's after `other` has run. If `x` is refused, the values
+ * are simply those of `other`. If several use one `x` (acu_op_retain), each has its own
+ * alternative, and all of these put their values into x's tensors, in the order of the ops: acu_dup
+ * keeps those of one of them.
+ *
+ * Data: as always, what `x` was to write, and failed to, can not be read before it is overwritten,
+ * not even by `other`. So that takes such a tensor with acu_out; acu_inout would read it
+ * (DEPENDENCY). Nor are values available to it that `x` never got to make.
+ *
  * Errors: ARGUMENTS, DTYPE, SHAPE (values differ), NOT_SUPPORTED (scalars differ).
  */
 #define acu_or_else(x, other)                                                                      \
@@ -434,13 +441,13 @@ ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_
                                acu_site site);
 
 /*
- * `last` runs after all of `x`, whatever happens to `x`: success, failure, or the submission being
- * given up (its future is then complete earlier, and nobody waits for `last`). Yields x's values;
+ * `last` runs after all of `x`, whatever becomes of `x`: success, failure, or the submission being
+ * given up (then its future is complete earlier, and nobody waits for `last`). Yields x's values;
  * those of `last` are dropped. If `last` fails, so does the whole, with the first failure. Readers
- * of x's values do not wait for `last` unless its data requires it. An op never began if it was
- * refused, scheduled and given up before it started, or part of an alternative (acu_or_else) that
- * does not run. In those cases `last` does not run either, but the user data of both is released,
- * as always.
+ * of x's values do not wait for `last` unless its data requires it.
+ * `last` does not run if `x` never began: if the op was refused, was only scheduled and then given
+ * up, or is part of an alternative (acu_or_else) that does not run. The user data of both is
+ * released all the same.
  */
 #define acu_finally(x, last) acu_op_finally(ACU_OPERAND(x), ACU_OPERAND(last), ACU_SITE)
 ACU_API acu_op *acu_op_finally(acu_op *x, acu_op *last, acu_site site);
@@ -576,9 +583,10 @@ typedef struct acu_value_info {
  * with several users wait. Never blocks. No driver call, except that the first look at a built-in
  * op makes one of acuda's threads begin to load its kernels.
  * Further errors: NOT_SUPPORTED (it contains something that is known only once it is submitted:
- * then, map, make, replay, after_future, into, copies; or_else_if of an op that is refused),
- * INVALID (a part of it was submitted before, perhaps by another thread just now). Only the submit
- * checks whether the values of an alternative (or_else) can be copied to those that they replace.
+ * then, map, make, replay, after_future, into, copy_many, prefetch, advise; or_else_if of an op
+ * that is refused), INVALID (a part of it was submitted before, perhaps by another thread just
+ * now). Only the submit checks whether the values of an alternative (or_else) can be copied to
+ * those that they replace.
  */
 ACU_API acu_status acu_op_describe(acu_device *device, acu_op *op, acu_value_info *infos,
                                    size_t room, size_t *count);
@@ -666,10 +674,11 @@ ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
  * Launch a kernel: acu_launch(saxpy, ACU_BLOCK(4, 4), acu_out(y), acu_f32(2), acu_in(x)). The
  * kernel receives a tensor as a pointer to its first element, a partition as a struct (device.cuh),
  * and a scalar as itself. Checked when the op is planned, before anything is enqueued: the number
- * and sizes of the arguments; dtypes, where the kernel declares them; that all data is on the
- * kernel's device, or on one that it may access (acu_device_open_peer); grid, block and shared
- * memory against the limits of the kernel and the device. Yields its arguments, in order. To the
- * function, a `config` that is NULL means ACU_AUTO.
+ * and sizes of the arguments; dtypes, where the kernel declares them; that no two arguments write
+ * the same memory; that all data is on the kernel's device, on one that it may access
+ * (acu_device_open_peer), or in pinned or managed memory, which is every device's; grid, block and
+ * shared memory against the limits of the kernel and the device. Yields its arguments, in order. To
+ * the function, a `config` that is NULL means ACU_AUTO.
  */
 #define acu_launch(kernel, config, ...)                                                            \
     acui_launch_on((kernel), (config), ACU_ARGS(__VA_ARGS__), ACU_SITE)

@@ -106,8 +106,8 @@ static inline acu_op *acui_term_long_double(long double number, acu_site site)
  * acu_arange: start, start + step, ... up to but not including `end`: ceil((end - start) / step)
  * elements, at least one. For integer dtypes all three must be integers from -2^53 to 2^53, and
  * values that the dtype does not hold wrap around.
- * acu_linspace: `count` evenly spaced values from start to end, both included; start and end are
- * finite, the dtype is floating point.
+ * acu_linspace: `count` evenly spaced values from start to end, both included (one value: start);
+ * start and end are finite, the dtype is floating point.
  * acu_eye: 1 where column - row is `diagonal`, 0 elsewhere; not for f8e8m0fnu, which has no zero.
  */
 #define acu_arange(dtype, start, end, step)                                                        \
@@ -347,7 +347,7 @@ ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
  * Open cuBLAS for the device now, so that no product waits for it, or to learn why it is not used.
  * Blocks, the first time, while it is opened. Driver: what cuBLAS calls. Errors: NOT_FOUND (it is
  * switched off; or the places where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it
- * can not be used on this device: cuBLAS's status), NO_MEMORY.
+ * can not be used on this device: cuBLAS's status), NO_MEMORY, WOULD_WAIT in a callback.
  */
 ACU_API acu_status acu_cublas_load(acu_device *device);
 /* The version of the library that is open: 130002 for 13.0.2; 0: none is. */

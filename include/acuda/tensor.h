@@ -86,8 +86,9 @@ ACU_API size_t acu_tensor_pitch(const acu_tensor *tensor);
  * through one is seen through all. Dimensions may be counted from the end: -1 is the last. op.h has
  * the same as operations. Errors: SHAPE, in words and numbers.
  */
-/* Elements start[d] .. end[d]-1 of each dimension; with steps, every step[d]-th of these, beginning
- * with the first. Steps are positive, because strides in acuda are. */
+/* Elements start[d] .. end[d]-1 of each dimension, at least one; with steps, every step[d]-th of
+ * these, beginning with the first. These numbers, and the index of acu_tensor_select, do not count
+ * from the end; steps are positive, because strides in acuda are. */
 ACU_API acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, const int64_t *end,
                                     acu_tensor **view);
 ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *start,
@@ -97,7 +98,8 @@ ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *star
  * &row). The only dimension can not be removed; use a slice of one element instead. */
 ACU_API acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index,
                                      acu_tensor **view);
-/* Remove a dimension of one element, unless it is the only dimension; insert one at that place. */
+/* Remove a dimension of one element, unless it is the only dimension; insert one at that place (-1:
+ * as the last). */
 ACU_API acu_status acu_tensor_squeeze(acu_tensor *tensor, int dimension, acu_tensor **view);
 ACU_API acu_status acu_tensor_unsqueeze(acu_tensor *tensor, int dimension, acu_tensor **view);
 /* Dimension d of the view is dimension order[d] of the tensor. */

@@ -50,11 +50,12 @@ typedef enum acu_dlpack_flags {
  * has no streams: it is exported once acuda is done with it.
  *
  * When the deleter is called, work of the other side may still be on the stream. acuda's next work
- * on the tensor, and whoever gets its memory, comes after that work in three cases: the stream is
- * the legacy default one; it is the thread's default stream (2), and the same thread calls the
- * deleter; or it lives (ACU_DLPACK_STREAM_LIVES; PyTorch's streams do, which are pooled). In all
- * other cases, and in a foreign call or while the stream is captured, the other side must be done
- * with the tensor before it calls the deleter.
+ * on the tensor, and whoever gets its memory, comes after that work in three cases:
+ *   - the stream is the legacy default one (1);
+ *   - it is the thread's default stream (2), and the same thread calls the deleter;
+ *   - it lives (ACU_DLPACK_STREAM_LIVES; PyTorch's streams do, which are pooled).
+ * In all other cases, and in a foreign call or while the stream is captured, the other side must be
+ * done with the tensor before it calls the deleter.
  *
  * acu_dlpack_export never blocks. It returns ACU_NOT_READY while something that comes before is not
  * on the device yet, or, for host memory, not complete. acu_dlpack_export_wait blocks until then,
