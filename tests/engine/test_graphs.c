@@ -121,6 +121,69 @@ static void what_comes_again_is_served(void **state)
     end(&b);
 }
 
+/* A graph's copy stays one from the host, or from a device, whatever is set. */
+static void copies_from_elsewhere_are_another_form(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *host = NULL, *device = make(b.device, 5);
+    if (!has_graphs(b.device))
+        return;
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, ACU_SHAPE(N), &host));
+    memset(acu_tensor_host(host), 0, N * sizeof(uint32_t));
+    for (int i = 0; i < 6; i++) {
+        acu_tensor *from = i % 2 ? device : host;
+        assert_works(acu_sync(b.device,
+                              acu_zip(acu_copy(b.x, from), one_step(b.step, b.z, b.x, 0)), NULL));
+        assert_works(acu_graphs_wait(b.device));
+        expect(b.x, i % 2 ? 5 : 0);
+    }
+    assert_int_equal(counts(b.device).execs, 2);
+    acu_tensor_release(host);
+    acu_tensor_release(device);
+    end(&b);
+}
+
+static void expect_both(acu_tensor *tensor, int begin, uint32_t first, uint32_t rest)
+{
+    uint32_t got[N];
+    assert_works(acu_read_sync(tensor, got, sizeof got));
+    for (int i = 0; i < N; i++)
+        assert_int_equal(got[i], i < begin ? first : rest);
+}
+
+static acu_op *copy_some(const bed *b, acu_tensor *from, int n)
+{
+    return acu_copy(acu_slice(b->x, ACU_SHAPE(0), ACU_SHAPE(n)),
+                    acu_slice(from, ACU_SHAPE(0), ACU_SHAPE(n)));
+}
+
+/* Nothing but a length, or a number of threads, differs from the last time. */
+static void lengths_and_blocks_are_set(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *y = make(b.device, 5);
+    if (!has_graphs(b.device))
+        return;
+    for (int i = 0; i < 4; i++) {
+        unsigned n = i < 3 ? N : N / 2;
+        assert_works(acu_sync(b.device, acu_fill(b.x, acu_u32(2)), NULL));
+        assert_works(acu_sync(b.device, acu_fill(b.z, acu_u32(1)), NULL));
+        assert_works(acu_sync(b.device, acu_zip(copy_some(&b, y, (int)n), acu_fill(y, acu_u32(5))),
+                              NULL));
+        assert_works(acu_sync(b.device,
+                              acu_launch(b.step, ACU_GRID_BLOCK(1, 1, 1, n, 1, 1), acu_inout(b.z),
+                                         acu_in(y), acu_u32(0), acu_u32(N)), NULL));
+        assert_works(acu_graphs_wait(b.device));
+        expect_both(b.x, (int)n, 5, 2);
+        expect_both(b.z, (int)n, 8, 1);
+    }
+    assert_true(counts(b.device).hits >= 2); /* the last time, if not before */
+    acu_tensor_release(y);
+    end(&b);
+}
+
 /* How many pieces the cache was asked for. */
 static uint64_t asked(acu_device *device)
 {
@@ -848,6 +911,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_again_is_served),
+        cmocka_unit_test(copies_from_elsewhere_are_another_form),
+        cmocka_unit_test(lengths_and_blocks_are_set),
         cmocka_unit_test(a_long_chain_gives_an_idle_device_a_head_start),
         cmocka_unit_test(a_short_chain_that_nobody_waits_for_stays_whole),
         cmocka_unit_test(only_what_differs_is_set),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Explicit graphs: made once, replayed with other inputs, from any stream, among other ops. */
+#include "driver/table.h"
 #include "support/support.h"
 
 #include <pthread.h>
@@ -673,6 +674,75 @@ static void failing_calls_are_told(void **state)
     end(&b);
 }
 
+/* ---- what comes behind what ---- */
+
+static struct {
+    acu_driver_table real;
+    size_t behind[8]; /* of each node, how many it comes right behind */
+    size_t count;
+} added;
+
+static unsigned add_fill(CUgraphNode *node, CUgraph graph, const CUgraphNode *behind, size_t count,
+                         const acu_CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
+{
+    added.behind[added.count++ % 8] = count;
+    return added.real.GraphAddMemsetNode(node, graph, behind, count, params, context);
+}
+
+static unsigned add_copy(CUgraphNode *node, CUgraph graph, const CUgraphNode *behind, size_t count,
+                         const acu_CUDA_MEMCPY3D *params, CUcontext context)
+{
+    added.behind[added.count++ % 8] = count;
+    return added.real.GraphAddMemcpyNode(node, graph, behind, count, params, context);
+}
+
+static void note_edges(acu_device *device, acu_op *op)
+{
+    acu_graph *graph = NULL;
+    added.real = acui_raw;
+    added.count = 0;
+    acui_raw.GraphAddMemsetNode = add_fill;
+    acui_raw.GraphAddMemcpyNode = add_copy;
+    acu_status status = acu_graph_load(device, op, NULL, &graph);
+    acui_raw = added.real;
+    assert_works(status);
+    acu_graph_release(graph);
+}
+
+/* One that overwrites what `then` comes behind, and one that has nothing to do with it. */
+static acu_op *two_fills(void *user, acu_val *values, size_t count)
+{
+    assert_int_equal(count, 1);
+    return acu_zip(acu_fill(acu_take(&values[0]), acu_u32(2)),
+                   acu_fill((acu_tensor *)user, acu_u32(3)));
+}
+
+static void everything_in_a_then_comes_behind(void **state)
+{
+    (void)state;
+    bed b = begin();
+    note_edges(b.device, acu_then(acu_fill(b.x, acu_u32(1)), two_fills, b.z));
+    assert_int_equal(added.count, 3);
+    assert_int_equal(added.behind[0], 0);
+    assert_int_equal(added.behind[1], 1);
+    assert_int_equal(added.behind[2], 1);
+    end(&b);
+}
+
+static void a_write_comes_behind_all_readers(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_tensor *y = make(b.device, 3);
+    note_edges(b.device, acu_zip(acu_copy(y, b.x), acu_copy(b.z, b.x), acu_fill(b.x, acu_u32(1))));
+    assert_int_equal(added.count, 3);
+    assert_int_equal(added.behind[0], 0);
+    assert_int_equal(added.behind[1], 0);
+    assert_int_equal(added.behind[2], 2);
+    acu_tensor_release(y);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -694,6 +764,8 @@ int main(void)
         cmocka_unit_test(what_is_behind_others_is_refused),
         cmocka_unit_test(several_devices_are_refused),
         cmocka_unit_test(failing_calls_are_told),
+        cmocka_unit_test(everything_in_a_then_comes_behind),
+        cmocka_unit_test(a_write_comes_behind_all_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

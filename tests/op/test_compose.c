@@ -322,6 +322,23 @@ static void callbacks_that_fail(void **state)
     close_bench(&b);
 }
 
+static acu_status return_ok(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* What succeeds does not change the thread's record. */
+static void callbacks_that_do_not(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    assert_fails(acu_device_wait(NULL, 0), ACU_ERR_INVALID, "the device is NULL");
+    assert_works(acu_sync(b.device, acu_map(constant(1), return_ok, NULL), NULL));
+    assert_fails(acu_last_error()->status, ACU_ERR_INVALID, "acu_device_wait");
+    close_bench(&b);
+}
+
 /* ---- forms ---- */
 
 static acu_form form_of(const bench *b, acu_op *op, acu_value_kind kind)
@@ -641,6 +658,39 @@ static void submissions_inside_then_keep_their_place(void **state)
         acu_future_release(n.inner);
         acu_tensor_release(n.x);
     }
+    close_bench(&b);
+}
+
+typedef struct copying {
+    acu_device *device;
+    acu_tensor *to;
+} copying;
+
+static acu_op *copy_away(void *user, acu_val *values, size_t count)
+{
+    const copying *c = user;
+    assert_int_equal(count, 1);
+    assert_works(acu_submit(c->device, acu_copy(c->to, values[0].tensor), NULL, NULL));
+    return acu_take(&values[0]);
+}
+
+/* Also the second time. */
+static void each_submission_inside_then_keeps_its_place(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = result(&b, constant(0));
+    copying first = {b.device, result(&b, constant(0))};
+    copying second = {b.device, result(&b, constant(0))};
+    acu_op *op = acu_then(acu_fill(x, acu_f32(10)), copy_away, &first);
+    op = acu_then(acu_fill(op, acu_f32(20)), copy_away, &second);
+    assert_works(acu_sync(b.device, acu_fill(op, acu_f32(30)), NULL));
+    holds(first.to, 10);
+    holds(second.to, 20);
+    holds(x, 30);
+    acu_tensor_release(first.to);
+    acu_tensor_release(second.to);
+    acu_tensor_release(x);
     close_bench(&b);
 }
 
@@ -1119,6 +1169,7 @@ int main(void)
         cmocka_unit_test(reshape_and_partition),
         cmocka_unit_test(callbacks_see_handles),
         cmocka_unit_test(callbacks_that_fail),
+        cmocka_unit_test(callbacks_that_do_not),
         cmocka_unit_test(what_goes_in_comes_back_in_the_same_form),
         cmocka_unit_test(partitions_keep_the_form),
         cmocka_unit_test(used_twice_runs_once),
@@ -1128,6 +1179,7 @@ int main(void)
         cmocka_unit_test(threads_that_would_wait_for_each_other),
         cmocka_unit_test(then_orders_without_shared_data),
         cmocka_unit_test(submissions_inside_then_keep_their_place),
+        cmocka_unit_test(each_submission_inside_then_keeps_its_place),
         cmocka_unit_test(user_data_is_released_once),
         cmocka_unit_test(values_that_nobody_wants),
         cmocka_unit_test(made_for_their_device),

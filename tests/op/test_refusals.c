@@ -138,6 +138,21 @@ static void launches(void **state)
     close_bench(&b);
 }
 
+/* What is declared to be written takes what reads and writes, but not what only reads. */
+static void what_is_declared_to_be_written(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    assert_works(acu_kernel_declare(b.scale, "out f32, f32, u32"));
+    row("L4");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_in(b.x), acu_f32(2), acu_u32(16)),
+            ACU_ERR_ARGUMENTS, "argument 0|to write|acu_in");
+    assert_works(acu_sync(b.device,
+                          acu_launch(b.scale, ONE(b), acu_inout(b.x), acu_f32(2), acu_u32(16)),
+                          NULL));
+    close_bench(&b);
+}
+
 static acu_status no_call(void *user, CUstream stream, const acu_val *values, size_t count)
 {
     (void)user, (void)stream, (void)values, (void)count;
@@ -419,6 +434,8 @@ static void ownership(void **state)
     acu_unzip(mine, parts, 2);
     acu_op_release(parts[1]);
     REFUSED(b, parts[0], ACU_ERR_ARGUMENTS, "2 parts|yields 1");
+    acu_unzip(acu_zip(acu_value(mine), acu_value(mine)), parts, 1);
+    REFUSED(b, parts[0], ACU_ERR_ARGUMENTS, "1 parts|yields 2");
     row("O10");
     REFUSED(b, acu_nth(mine, 3), ACU_ERR_ARGUMENTS, "value 3|yields 1");
     row("O11");
@@ -1226,6 +1243,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_that_are_not_there),
         cmocka_unit_test(launches),
+        cmocka_unit_test(what_is_declared_to_be_written),
         cmocka_unit_test(launches_of_sizes_that_wrap),
         cmocka_unit_test(scalars_of_no_dtype),
         cmocka_unit_test(no_access),

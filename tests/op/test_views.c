@@ -146,6 +146,8 @@ static void wrong_views_are_refused_with_their_line(void **state)
     assert_string_equal(acu_last_error()->op, "slice");
     assert_fails(acu_sync(device, acu_slice(counted(), ACU_SHAPE(0), ACU_SHAPE(4, 6)), NULL),
                  ACU_ERR_SHAPE, "the start of a slice has 1 numbers for u32 [4, 6]");
+    assert_fails(acu_sync(device, acu_slice(counted(), ACU_SHAPE(0, 0), ACU_SHAPE(4)), NULL),
+                 ACU_ERR_SHAPE, "the end of a slice has 1 numbers for u32 [4, 6]");
     assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2), NULL), ACU_ERR_SHAPE,
                  "the order has 3 numbers");
     assert_fails(acu_sync(device, acu_permute(counted(), 0, 1, 2, 3, 4, 5, 6, 7), NULL),
