@@ -205,6 +205,34 @@ static void a_pool_that_peers_can_not_have_is_none(void **state)
     test_leaks_none();
 }
 
+static const acu_driver_table *real;
+
+/* The last bytes stay behind. */
+static unsigned copy_too_little(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
+                                size_t bytes, CUstream stream)
+{
+    return real->MemcpyPeerAsync(dst, to, src, from, bytes - 4, stream);
+}
+
+static void a_copy_that_arrives_wrong_is_noticed(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    test_open_n(devices, 2);
+    real = devices[0]->cu;
+    acu_driver_table table = *real;
+    table.MemcpyPeerAsync = copy_too_little;
+    devices[0]->cu = &table;
+    acu_status st = acu_device_open_peer(devices[0], devices[1]);
+    devices[0]->cu = real;
+    assert_int_equal(st, ACU_ERR_NOT_SUPPORTED);
+    assert_int_equal(devices[0]->peers, 0);
+    assert_true(devices[0]->not_peers >> 1 & 1u); /* copies go another way from now on */
+    test_close(devices[0]);
+    test_close(devices[1]);
+    test_leaks_none();
+}
+
 static void what_the_driver_can_not_is_said(void **state)
 {
     (void)state;
@@ -232,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_pool_that_is_made_while_access_is_granted_has_it),
         cmocka_unit_test(a_device_that_is_not_open_just_now_reaches_new_pools),
         cmocka_unit_test(a_pool_that_peers_can_not_have_is_none),
+        cmocka_unit_test(a_copy_that_arrives_wrong_is_noticed),
         cmocka_unit_test(what_the_driver_can_not_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -356,6 +356,8 @@ static void without_a_library_software_must_be_allowed(void **state)
     RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=no"), "-"); /* "no" is not a yes */
     says("status: ACU_ERR_INVALID\n");
     says("ACUDA_ALLOW_SOFTWARE is \"no\": 1 allows");
+    RUN(NULL, ENV("ACUDA_ALLOW_SOFTWARE=01"), "-"); /* nor is this */
+    says("status: ACU_ERR_INVALID\n");
     need_software();
     RUN(NULL, NULL, "allow");
     says("status: ACU_OK\n");

@@ -147,6 +147,7 @@ static void refuse_end(bench *b)
     assert_fails(acu_stream_order_after(b->other, b->stream), ACU_ERR_WOULD_WAIT,
                  "acu_stream_order_after|acu_stream_settle");
     assert_works(acu_stream_order_after(b->stream, b->other));
+    assert_works(acu_stream_order_after(b->stream, b->stream)); /* it is in that order anyway */
 }
 
 static void polled_and_waited_for(const way *w)

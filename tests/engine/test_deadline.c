@@ -279,6 +279,38 @@ static void one_that_is_late_at_once_is_received(void **state)
     test_leaks_none();
 }
 
+/* Whatever the order in which they were given, and although others are far away. */
+static void the_next_is_seen_in_time(void **state)
+{
+    (void)state;
+    enum { GIVEN = 4 };
+    static const uint64_t deadlines[GIVEN] = {ACU_MS(20), ACU_SECONDS(3600), ACU_MS(40),
+                                              ACU_SECONDS(7200)};
+    static const acu_status outcomes[GIVEN] = {ACU_ERR_DEADLINE, ACU_ERR_DEADLINE, ACU_OK, ACU_OK};
+    bench b = open_held();
+    acu_queue *queue = NULL;
+    acu_completion done;
+    size_t count;
+    assert_works(acu_queue_create(NULL, &queue));
+    acu_submit_options options = {.size = sizeof options, .stream = b.stream, .queue = queue};
+    for (int i = 0; i < GIVEN; i++) {
+        options.deadline = deadlines[i];
+        assert_works(acu_submit(b.device, constant(i), &options, NULL));
+    }
+    for (int i = 0; i < GIVEN; i++) {
+        if (i == 2)
+            test_gate_open();
+        acu_status status = acu_queue_wait(queue, &done, 1, &count, ACU_SECONDS(30));
+        if (status != ACU_OK && i < 2)
+            test_gate_open();
+        assert_works(status);
+        assert_int_equal(done.status, outcomes[i]);
+        acu_future_release(done.future);
+    }
+    acu_queue_release(queue);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +320,7 @@ int main(void)
         cmocka_unit_test(what_is_not_issued_by_then_never_is),
         cmocka_unit_test(a_submission_in_time_is_not_affected),
         cmocka_unit_test(one_that_is_late_at_once_is_received),
+        cmocka_unit_test(the_next_is_seen_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

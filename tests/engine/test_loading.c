@@ -453,6 +453,25 @@ static acu_op *load_and_make(void *user, acu_device *made_for)
     return acu_full(ACU_SHAPE(N), acu_i32(1));
 }
 
+static void no_more_than_1024_wait(void **state)
+{
+    (void)state;
+    enum { MOST = 1024 };
+    acu_module_source source = {.size = sizeof source, .ptx = test_loading_ptx};
+    acu_future *futures[MOST], *more = NULL;
+    /* What keeps the threads busy may count among those that wait until they have taken it. */
+    for (size_t i = 0; i < MOST;) {
+        acu_status status = acu_module_load_async(device, &source, &futures[i]);
+        assert_true(status == ACU_OK || status == ACU_ERR_WOULD_BLOCK);
+        i += status == ACU_OK;
+    }
+    assert_fails(acu_module_load_async(device, &source, &more), ACU_ERR_WOULD_BLOCK, "1024");
+    for (size_t i = 0; i < MOST; i++) {
+        assert_works(acu_future_cancel(futures[i]));
+        acu_future_release(futures[i]);
+    }
+}
+
 /* Functions that acuda calls may load modules: that needs no thread of acuda. */
 static void a_callback_loads(void **state)
 {
@@ -647,6 +666,7 @@ int main(int argc, char **argv)
         TEST(an_alternative_stands_in),
         TEST(given_up_meanwhile),
         TEST(a_load_is_given_up),
+        TEST(no_more_than_1024_wait),
         TEST(a_callback_loads),
         cmocka_unit_test(a_device_is_lost_meanwhile),
         cmocka_unit_test(a_device_is_reset_meanwhile),

@@ -244,6 +244,33 @@ static void failed_writes_keep_the_order(void **state)
     close_bench(&b);
 }
 
+/* What comes behind a write that fails comes behind everything that the write was behind. */
+static void failed_writes_pass_on_what_they_were_behind(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *x = vector(&b, 1), *bad = vector(&b, 2);
+    acu_future *failed, *next;
+    acu_use *use;
+    assert_works(acu_use_begin(b.streams[2], &use, acu_out(bad)));
+    assert_works(acu_use_end(use, ACU_ERR_IO, NULL));
+    test_gate_close(b.device, acu_stream_raw(b.streams[0]));
+    on_stream(&b, 0, acu_fill(x, acu_u32(3)), NULL);
+    on_stream(&b, 1, acu_copy(x, bad), &failed);
+    on_stream(&b, 1, acu_fill(x, acu_u32(5)), &next);
+    acu_status early = acu_future_wait(next, ACU_US(500));
+    test_gate_open();
+    assert_int_equal(early, ACU_TIMEOUT);
+    assert_works(acu_future_wait(next, ACU_FOREVER));
+    assert_int_equal(acu_future_wait(failed, ACU_FOREVER), ACU_ERR_DEPENDENCY);
+    holds(x, 5);
+    acu_future_release(failed);
+    acu_future_release(next);
+    acu_tensor_release(bad);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 /* ---- host work between device work ---- */
 
 static acu_status host_step(void *user, const acu_val *values, size_t count)
@@ -599,6 +626,7 @@ int main(void)
         cmocka_unit_test(disjoint_slices_do_not_wait),
         cmocka_unit_test(disjoint_columns_do_not_wait),
         cmocka_unit_test(failed_writes_keep_the_order),
+        cmocka_unit_test(failed_writes_pass_on_what_they_were_behind),
         cmocka_unit_test(host_work_in_between),
         cmocka_unit_test(submissions_of_threads_do_not_interleave),
         cmocka_unit_test(what_had_no_memory_to_be_in_order_is_not_computed),

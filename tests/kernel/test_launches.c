@@ -91,6 +91,38 @@ static void constants_too(void **state)
     acu_kernel_release(look_up);
 }
 
+/* So who reads the constant does not wait for them, and who writes it does. */
+static void launches_read_constants(void **state)
+{
+    (void)state;
+    acu_kernel *look_up = kernel_of("look_up");
+    acu_tensor *table = variable("table", 4);
+    acu_stream *stream = NULL;
+    acu_future *launch = NULL, *copy = NULL, *fill = NULL;
+    assert_works(acu_stream_create(device, 0, &stream));
+    test_gate_close(device, acu_stream_raw(stream));
+    acu_submit_options options = {.size = sizeof options, .stream = stream};
+    assert_works(acu_submit(device,
+                            acu_launch(look_up, ACU_GRID_BLOCK(1, 1, 1, 4, 1, 1),
+                                       acu_out(acu_empty(ACU_I32, ACU_SHAPE(4)))),
+                            &options, &launch));
+    assert_works(acu_submit(device, acu_dup(table), NULL, &copy));
+    assert_works(acu_submit(device, acu_fill(table, acu_i32(9)), NULL, &fill));
+    acu_status copied = acu_future_wait(copy, ACU_SECONDS(20));
+    acu_status filled = acu_future_poll(fill), launched = acu_future_poll(launch);
+    test_gate_open();
+    assert_works(copied);
+    assert_int_equal(launched, ACU_NOT_READY);
+    assert_int_equal(filled, ACU_NOT_READY);
+    assert_works(acu_future_wait(fill, ACU_FOREVER));
+    acu_future_release(fill);
+    acu_future_release(copy);
+    acu_future_release(launch);
+    acu_stream_release(stream);
+    acu_tensor_release(table);
+    acu_kernel_release(look_up);
+}
+
 static void a_variable_is_one_buffer_and_keeps_its_module(void **state)
 {
     (void)state;
@@ -359,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(variables_are_ordered_with_launches),
         TEST(constants_too),
+        TEST(launches_read_constants),
         TEST(a_variable_is_one_buffer_and_keeps_its_module),
         TEST(attributes),
         TEST(occupancy),

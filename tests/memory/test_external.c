@@ -106,6 +106,8 @@ static void one_import_is_many_buffers(void **state)
     again = NULL;
     assert_fails(acu_external_buffer(external, PART - 1, 2, &again), ACU_ERR_BUSY,
                  "2 bytes from 12287 on|overlap another buffer");
+    assert_fails(acu_external_buffer(external, PART, PART - 1, &again), ACU_ERR_BUSY,
+                 "12287 bytes from 12288 on");
     assert_fails(acu_external_buffer(external, 0, 0, &again), ACU_ERR_BUSY,
                  "49152 bytes from 0 on");
     assert_fails(acu_external_buffer(external, 4 * PART, 0, &again), ACU_ERR_INVALID,

@@ -200,6 +200,7 @@ static void what_was_never_used_goes_when_idle(void **state)
         buffers[i] = buffer_from(pool, MIB);
     for (size_t i = 0; i < 4; i++)
         acu_buffer_release(buffers[i]);
+    acu_buffer_release(buffer_from(pool, 1)); /* the smallest block, too */
     acu_pool_stats stats = stats_of(pool);
     test_gate_open();
     assert_int_equal(stats.cached, 0);
