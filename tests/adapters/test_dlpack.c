@@ -288,6 +288,15 @@ static void host_memory_is_exported_when_it_is_done_with(void **state)
     for (int i = 0; i < 8; i++)
         assert_int_equal(((int32_t *)m->tensor.data)[i], 7);
     acu_dlpack_release(m);
+    acu_future *future = NULL;
+    test_host_gate_close();
+    assert_works(acu_submit(device, acu_after(acu_copy(host, x), pass_host_gate()), NULL, &future));
+    assert_works(acu_future_cancel(future));
+    test_host_gate_open();
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_fails(acu_dlpack_export(host, 1, 0, &m), ACU_ERR_DEPENDENCY, "not computed");
+    acu_future_release(future);
     acu_tensor_release(host);
     acu_tensor_release(x);
 }
@@ -385,8 +394,14 @@ static void offsets_strides_and_single_numbers(void **state)
     assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
     assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(1)));
     acu_tensor_release(t);
+    o.managed.tensor.rank = 2;
+    o.shape[0] = 1;
+    o.strides[0] = -3; /* which leads nowhere */
+    assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+    assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(1, 3)));
+    acu_tensor_release(t);
     acu_dlpack_drain();
-    assert_int_equal(o.deleted, 3);
+    assert_int_equal(o.deleted, 4);
 }
 
 /* Page-locked memory is an argument of kernels and copies, without staging. */
@@ -562,6 +577,12 @@ static void wrong_tensors_are_refused_in_words(void **state)
     o = good;
     o.shape[1] = 0;
     refused(&o, ACU_ERR_SHAPE, "[2, 0]|dimension 1");
+    o = good;
+    o.managed.flags = ACUI_DL_PADDED;
+    o.managed.tensor.dtype.code = ACUI_DL_F4E2M1FN;
+    o.managed.tensor.dtype.bits = 4;
+    o.managed.tensor.dtype.lanes = 2;
+    refused(&o, ACU_ERR_DTYPE, "4 bits in 2 lanes, padded");
     o = good;
     o.strides[0] = -3;
     refused(&o, ACU_ERR_SHAPE, "dimension 0|stride of -3");

@@ -247,7 +247,7 @@ static void pools(void **state)
 
 static const char ptx[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
                           ".visible .global .align 4 .u32 place;\n"
-                          ".visible .entry nothing()\n{\n    ret;\n}\n";
+                          ".visible .entry nothing(.param .u64 x)\n{\n    ret;\n}\n";
 
 static void modules(void **state)
 {

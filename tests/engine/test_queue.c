@@ -485,6 +485,7 @@ static void completions_go_back_in_order(void **state)
     acu_future_release(done[1].future);
     acu_policy_release(policy);
     assert_works(acu_queue_put_back(queue, done, 1)); /* nobody takes it */
+    assert_true(readable(queue, 0));
     acu_future_release(future);
     acu_queue_release(queue);
     test_close(device);
@@ -513,6 +514,43 @@ static void breaking_off_ends_all_takes_of_the_thread(void **state)
     assert_int_equal(acu_queue_pending(b.queue), 1);
     takes_tags(b.queue, 1, 1);
     acu_future_release(future);
+    acu_queue_release(b.queue);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void take_from(void *user, acu_future *future, acu_status status)
+{
+    (void)future, (void)status;
+    acu_completion done[2];
+    size_t count;
+    assert_works(acu_queue_take(user, done, 2, &count));
+    assert_int_equal(count, 0);
+}
+
+static void breaking_off_ends_no_takes_of_other_queues(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    breaker b = {.queue = make_queue(), .taker = pthread_self()};
+    acu_queue *around = make_queue();
+    acu_completion done[2];
+    size_t count;
+    acu_future *future;
+    assert_works(acu_submit(device, work(), NULL, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_call(future, around, take_from, ACU_USER(b.queue)));
+    assert_works(acu_future_notify(future, around, 1));
+    assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
+    assert_works(acu_future_notify(future, b.queue, 2));
+    assert_works(acu_queue_take(around, done, 2, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(done[0].tag, 1);
+    acu_future_release(done[0].future);
+    assert_int_equal(atomic_load(&b.broke), 1);
+    takes_tags(b.queue, 2, 2);
+    acu_future_release(future);
+    acu_queue_release(around);
     acu_queue_release(b.queue);
     test_close(device);
     test_leaks_none();
@@ -849,6 +887,7 @@ int main(void)
         cmocka_unit_test(breaking_off_leaves_the_rest_as_it_was),
         cmocka_unit_test(completions_go_back_in_order),
         cmocka_unit_test(breaking_off_ends_all_takes_of_the_thread),
+        cmocka_unit_test(breaking_off_ends_no_takes_of_other_queues),
         cmocka_unit_test(the_oldest_come_first_inside_too),
         cmocka_unit_test(a_release_may_break_off_too),
         cmocka_unit_test(what_goes_back_wakes_all_that_sleep),

@@ -674,6 +674,32 @@ static void failing_calls_are_told(void **state)
     end(&b);
 }
 
+static acu_op *pass_host_gate(void)
+{
+    return acu_op_host(test_pass_host_gate, ACU_USER(NULL), NULL, 0, ACU_SITE);
+}
+
+/* What is read first is written nevertheless: nobody reads it if the replay never was. */
+static void what_a_graph_reads_and_overwrites_is_written(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph = NULL;
+    acu_future *future;
+    assert_works(acu_graph_load(b.device, acu_zip(acu_copy(b.z, b.x), acu_fill(b.x, acu_u32(9))),
+                                NULL, &graph));
+    test_host_gate_close();
+    assert_works(acu_submit(b.device, acu_after(acu_replay(graph), pass_host_gate()), NULL,
+                            &future));
+    assert_works(acu_future_cancel(future));
+    test_host_gate_open();
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_CANCELLED);
+    assert_fails(acu_sync(b.device, acu_copy(b.z, b.x), NULL), ACU_ERR_DEPENDENCY, "");
+    acu_future_release(future);
+    acu_graph_release(graph);
+    end(&b);
+}
+
 /* ---- what comes behind what ---- */
 
 static struct {
@@ -764,6 +790,7 @@ int main(void)
         cmocka_unit_test(what_is_behind_others_is_refused),
         cmocka_unit_test(several_devices_are_refused),
         cmocka_unit_test(failing_calls_are_told),
+        cmocka_unit_test(what_a_graph_reads_and_overwrites_is_written),
         cmocka_unit_test(everything_in_a_then_comes_behind),
         cmocka_unit_test(a_write_comes_behind_all_readers),
     };

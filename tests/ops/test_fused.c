@@ -191,6 +191,10 @@ static void errors_name_the_column(void **state)
     assert_fails(acu_expression_create("1 + max(a)", &e), ACU_ERR_INVALID,
                  "column 5|max takes 2 arguments|got 1");
     assert_fails(acu_expression_create("1.2.3 * a", &e), ACU_ERR_INVALID, "column 1|two points");
+    assert_fails(acu_expression_create("a * 12345678901234567890123456789012345678901", &e),
+                 ACU_ERR_INVALID, "column 5|the number is too long");
+    assert_works(acu_expression_create("a * 1234567890123456789012345678901234567890", &e));
+    acu_expression_release(e);
     assert_fails(acu_expression_create("2 * 3", &e), ACU_ERR_INVALID, "no operands");
     assert_fails(acu_expression_create("a+b+c+d+e+f+g+h+i", &e), ACU_ERR_INVALID,
                  "column 17|more than 8");
