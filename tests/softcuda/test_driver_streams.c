@@ -393,6 +393,70 @@ static void values_are_written_and_awaited(void **state)
     close_driver(cu);
 }
 
+/* "At least" goes around: half of all numbers are ahead of each. "Nor" ends at the word's end. */
+static void waits_compare_as_documented(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    int able = 0, nor = 0;
+    OK(cu->DeviceGetAttribute(&able, ACU_CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0));
+    OK(cu->DeviceGetAttribute(&nor, ACU_CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0));
+    if (!able || !nor) {
+        close_driver(cu);
+        skip();
+    }
+    CUstream stream;
+    CUdeviceptr at;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemAlloc(&at, 8));
+    OK(cu->MemsetD32(at, 5, 2));
+    OK(cu->StreamSynchronize(NULL));
+    OK(cu->StreamWaitValue32(stream, at, 0xFFFFFFF0u, ACU_CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->StreamWaitValue32(stream, at, 0xFFFFFFFAu, ACU_CU_STREAM_WAIT_VALUE_NOR));
+    for (int i = 0; i < 100; i++) { /* others have time to run */
+        OK(cu->MemsetD32Async(at + 4, 1, 1, NULL));
+        OK(cu->StreamSynchronize(NULL));
+        IS(cu->StreamQuery(stream), ERROR_NOT_READY);
+    }
+    OK(cu->MemsetD32Async(at, 1, 1, NULL));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->MemFree(at));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
+/* An event's time is that of its last record, though an earlier one may come later. */
+static void the_last_record_sets_the_time(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    CUstream late, stream;
+    CUevent first, second;
+    float ms = -1, again = -1;
+    OK(cu->StreamCreate(&late, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->EventCreate(&first, 0));
+    OK(cu->EventCreate(&second, 0));
+    gate g;
+    gate_close(cu, &g, late);
+    OK(cu->EventRecord(first, late));
+    OK(cu->EventRecord(first, stream));
+    OK(cu->EventRecord(second, stream));
+    OK(cu->StreamSynchronize(stream));
+    OK(cu->EventElapsedTime(&ms, first, second));
+    assert_true(ms >= 0);
+    gate_open(&g);
+    OK(cu->StreamSynchronize(late));
+    OK(cu->EventElapsedTime(&again, first, second));
+    assert_true(again == ms);
+    OK(cu->EventDestroy(first));
+    OK(cu->EventDestroy(second));
+    OK(cu->StreamDestroy(late));
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +472,8 @@ int main(void)
         cmocka_unit_test(streams_know_what_they_are),
         cmocka_unit_test(host_functions_may_not_call_the_driver),
         cmocka_unit_test(values_are_written_and_awaited),
+        cmocka_unit_test(waits_compare_as_documented),
+        cmocka_unit_test(the_last_record_sets_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,18 @@ static const char blocks[] = HEAD
     "  st.shared.u32 [value], 9;\n"
     "  bar.arrive 3, 96;\n"
     "  ret;\n"
+    "}\n"
+
+    /* With a count, a warp counts as a whole, though some of its threads have ended. */
+    ".entry counted_as_warps(.param .u64 out) {\n"
+    "  .reg .pred %p; .reg .b32 %r<2>; .reg .b64 %rd<2>;\n"
+    "  mov.u32 %r1, %tid.x;\n"
+    "  setp.ge.u32 %p, %r1, 48;\n"
+    "  @%p ret;\n"
+    "  bar.sync 1, 64;\n"
+    "  ld.param.u64 %rd1, [out];\n"
+    "  red.global.add.u32 [%rd1], 1;\n"
+    "  ret;\n"
     "}\n";
 
 static const char warps[] = HEAD
@@ -365,6 +377,9 @@ static void test_barriers(void **state)
     assert_int_equal(*(uint32_t *)at(out), left * below);
     launch(of_blocks, "named_barriers", LINE(1, 96), &sum);
     assert_int_equal(*(uint32_t *)at(sum), 64 * 9);
+    uint64_t warps_passed = alloc(4);
+    launch(of_blocks, "counted_as_warps", LINE(1, 64), &warps_passed);
+    assert_int_equal(*(uint32_t *)at(warps_passed), 48);
 }
 
 static void test_lanes_wait_for_each_other(void **state)

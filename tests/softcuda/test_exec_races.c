@@ -63,7 +63,18 @@ static const char flags[] =
                         "  setp.ne.u32 %p2, %r6, 7;\n"
                         "  @%p2 bra WAIT;\n"
                         "  ld.shared.u32 %r5, [%r3];\n"
-                        "DONE:\n");
+                        "DONE:\n")
+        KERNEL("ordered", "  setp.ge.u32 %p1, %r1, 32;\n"
+                          "  @%p1 bra WAIT;\n"
+                          "  st.shared.u32 [%r2], %r1;\n"
+                          "  atom.release.cta.shared.exch.b32 %r5, [%r4+252], 7;\n"
+                          "  bra DONE;\n"
+                          "WAIT:\n"
+                          "  atom.acquire.cta.shared.or.b32 %r6, [%r4+252], 0;\n"
+                          "  setp.ne.u32 %p2, %r6, 7;\n"
+                          "  @%p2 bra WAIT;\n"
+                          "  ld.shared.u32 %r5, [%r3];\n"
+                          "DONE:\n");
 
 static uint32_t *words(uint64_t p)
 {
@@ -133,6 +144,7 @@ static void flags_with_fences_are_none(void **state)
     (void)state;
     sx_module *m = load(flags);
     race_of(m, "flag", NULL);
+    race_of(m, "ordered", NULL);
     sx_module_unload(m);
 }
 
