@@ -83,7 +83,8 @@ typedef enum acu_arg_kind {
     ACU_ARG_TENSOR,
     ACU_ARG_SCALAR,
     ACU_ARG_STRUCT,
-    ACU_ARG_LIST
+    ACU_ARG_LIST,
+    ACU_ARG_FIELDS
 } acu_arg_kind;
 
 /* One argument of a launch; made by the functions and macros below, passed by value. What is wrong
@@ -97,7 +98,7 @@ typedef struct acu_arg {
     union {
         acu_op *op;
         acu_tensor *tensor;
-        const void *memory; /* a struct; the tensors of a list */
+        const void *memory; /* a struct; the tensors of a list; an acu_struct */
         uint64_t bits;      /* a scalar */
     } u;
 } acu_arg;
@@ -106,10 +107,34 @@ ACU_API acu_arg acu_arg_op(acu_op *op, acu_access access);
 ACU_API acu_arg acu_arg_tensor(acu_tensor *tensor, acu_access access);
 ACU_API acu_arg acu_arg_scalar(acu_dtype dtype, uint64_t bits);
 /* A struct by value, copied when the launch op is made; at most 4096 bytes. A device address in it
- * is a number like any other: the memory is neither ordered nor kept alive for the launch. Where
- * the kernel can not take such tensors as arguments of their own, acu_foreign can launch it, with
- * the tensors as its arguments. */
+ * is a number like any other: the memory is neither ordered nor kept alive for the launch; see
+ * acu_arg_fields. */
 ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
+
+/* A struct by value with the addresses of tensors in it, as many libraries' kernels take it:
+ *
+ *     struct { float *y; const float *x; float a; int n; } p = {.a = 2, .n = 1000};
+ *     acu_field fields[] = {{0, y, ACU_UPDATE}, {8, x, ACU_READ}};   // offsetof(...), mostly
+ *     acu_struct with = {&p, sizeof p, fields, 2};
+ *     acu_op *op = acu_launch(kernel, ACU_BLOCK(4, 4), acu_arg_fields(&with));
+ *
+ * Each address takes 8 bytes at a multiple of 8, and is that of the tensor's first element; what
+ * the struct has there does not matter. The tensors (at most 512, borrowed) are ordered and kept
+ * alive as if they were arguments. All is copied when the op is made. Only for launches. Yields
+ * ACU_NONE. Errors, of the op: ARGUMENTS (bytes, offsets, two fields in one place), INVALID (an
+ * access, a tensor), SHARED (two fields write the same memory). */
+typedef struct acu_field {
+    size_t offset;
+    acu_tensor *tensor;
+    acu_access access;
+} acu_field;
+typedef struct acu_struct {
+    const void *memory;
+    size_t bytes; /* of that: 1 to 4096 */
+    const acu_field *fields;
+    size_t count;
+} acu_struct;
+ACU_API acu_arg acu_arg_fields(const acu_struct *with);
 
 /* Several tensors (1 to 511, borrowed) as one argument of a launch, for a kernel parameter of type
  * acu_list (device.cuh) with room for at least as many. The list is copied when the op is made.

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rare.h"
+#include "op/inside.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +43,11 @@ acu_arg acu_arg_list(acu_tensor *const *tensors, size_t count, acu_access access
                      .access = acui_arg_access(access),
                      .bytes = count > UINT32_MAX ? UINT32_MAX : (uint32_t)count,
                      .u.memory = tensors};
+}
+
+acu_arg acu_arg_fields(const acu_struct *with)
+{
+    return (acu_arg){.kind = ACU_ARG_FIELDS, .u.memory = with};
 }
 
 acu_status acui_arg_refuse_access(const acu_arg *arg, size_t place)
@@ -109,40 +115,13 @@ static inline acu_status keep_scalar(const acu_arg *arg, size_t place)
                            (int)arg->dtype);
 }
 
-/* Copies the list and retains the tensors in it. */
-static acu_status keep_list(const acu_op *op, acu_arg *arg, size_t place)
-{
-    acu_tensor *const *from = arg->u.memory;
-    uint32_t count = arg->bytes;
-    arg->kind = ACU_ARG_NONE; /* nothing is ours before the copy succeeds */
-    if (op->class != &acui_class_LAUNCH)
-        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: a list of tensors is for launches",
-                         place);
-    if (!acui_arg_has_access(arg))
-        return acui_arg_refuse_access(arg, place);
-    if (!from || count == 0 || count > ACUI_LIST_MAX)
-        return acui_fail(ACU_ERR_ARGUMENTS,
-                         "argument %zu: a list must have 1 to %d tensors, not %u, and an address",
-                         place, ACUI_LIST_MAX, count);
-    for (uint32_t i = 0; i < count; i++)
-        ACUI_TRY(acui_object_check(from[i], ACU_OBJECT_TENSOR, "a list of tensors"));
-    acu_tensor **copy = ACUI_NEW_ARRAY(acu_tensor *, count);
-    if (!copy)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
-    for (uint32_t i = 0; i < count; i++)
-        copy[i] = acu_tensor_retain(from[i]);
-    arg->kind = ACU_ARG_LIST;
-    arg->u.memory = copy;
-    return ACU_OK;
-}
-
 /* The rare kinds: neither a tensor, nor an op, nor a scalar. */
 static ACUI_APART acu_status keep_rare(const acu_op *op, acu_arg *arg, size_t place)
 {
     if (arg->kind == ACU_ARG_STRUCT)
         return keep_struct(arg, place);
-    if (arg->kind == ACU_ARG_LIST)
-        return keep_list(op, arg, place);
+    if (arg->kind == ACU_ARG_LIST || arg->kind == ACU_ARG_FIELDS)
+        return acui_inside_keep(op, arg, place);
     return acui_fail(ACU_ERR_ARGUMENTS,
                      "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar", place);
 }
@@ -193,14 +172,6 @@ acu_op *acui_op_with_args(const acui_op_class *class, const acu_arg *args, size_
     return failed;
 }
 
-static void drop_memory(const acu_arg *arg)
-{
-    acu_tensor *const *list;
-    for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
-        acu_tensor_release(list[k]);
-    acui_free((void *)(uintptr_t)arg->u.memory);
-}
-
 void acui_args_release(acu_op *op)
 {
     size_t count = op->u.call.arg_count;
@@ -209,74 +180,11 @@ void acui_args_release(acu_op *op)
         const acu_arg *arg = &op->u.call.args[i];
         if (arg->kind == ACU_ARG_TENSOR && arg->u.tensor)
             acu_tensor_release(arg->u.tensor);
-        else if (arg->kind == ACU_ARG_STRUCT || arg->kind == ACU_ARG_LIST)
-            drop_memory(arg);
+        else if (arg->kind == ACU_ARG_STRUCT)
+            acui_free((void *)(uintptr_t)arg->u.memory);
+        else
+            acui_inside_release(arg);
     }
-}
-
-static const char *access_words(acu_access access)
-{
-    return access == ACU_READ ? "acu_in" : access == ACU_WRITE ? "acu_out" : "acu_inout";
-}
-
-static bool same_memory(const acu_tensor *a, const acu_tensor *b)
-{
-    return a->buffer == b->buffer && acui_tensors_overlap(a, b);
-}
-
-/* Whether the tensor is written already by an argument before that in `place`. */
-static acu_status check_earlier(const acu_op *op, const acu_val *values, size_t place,
-                                const acu_tensor *tensor)
-{
-    for (size_t i = 0; i < place; i++) {
-        const acu_arg *other = &op->u.call.args[i];
-        acu_tensor *const *list;
-        if (!(other->access & ACU_WRITE))
-            continue;
-        bool same = values[i].tensor && same_memory(values[i].tensor, tensor);
-        for (size_t k = 0, n = acui_arg_list(other, &list); k < n && !same; k++)
-            same = same_memory(list[k], tensor);
-        if (same)
-            return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
-                             place);
-    }
-    return ACU_OK;
-}
-
-static acu_status check_list_writes(const acu_op *op, const acu_val *values, size_t place)
-{
-    const acu_arg *arg = &op->u.call.args[place];
-    acu_tensor *const *list;
-    size_t count = acui_arg_list(arg, &list);
-    for (size_t i = 0; i < count && arg->access & ACU_WRITE; i++) {
-        for (size_t k = 0; k < i; k++)
-            if (same_memory(list[i], list[k]))
-                return acui_fail(
-                    ACU_ERR_SHARED,
-                    "tensors %zu and %zu of argument %zu, a list to be written, are in "
-                    "the same memory",
-                    k, i, place);
-        ACUI_TRY(check_earlier(op, values, place, list[i]));
-    }
-    return ACU_OK;
-}
-
-/* An argument that is written must belong to the writer alone: it is not shared, and no other
- * argument writes it. */
-acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place)
-{
-    const acu_val *value = &values[place];
-    const acu_arg *arg = &op->u.call.args[place];
-    if (arg->kind == ACU_ARG_LIST)
-        return check_list_writes(op, values, place);
-    if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
-        return ACU_OK;
-    if (value->form == ACU_SHARED)
-        return acui_fail(ACU_ERR_SHARED,
-                         "argument %zu (%s) is shared, for reading only; take sole ownership with "
-                         "acu_own, or write to a copy (acu_dup)",
-                         place, access_words(acui_arg_access_of(arg)));
-    return check_earlier(op, values, place, value->tensor);
 }
 
 static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,
@@ -354,14 +262,9 @@ acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
 {
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
-        acu_tensor *const *list;
-        if (values[i].kind == ACU_SCALAR)
-            continue;
         if (values[i].tensor)
             ACUI_TRY(
                 acui_node_touch(plan, node, values[i].tensor, acui_access_of(&values[i], arg)));
-        for (size_t k = 0, n = values[i].tensor ? 0 : acui_arg_list(arg, &list); k < n; k++)
-            ACUI_TRY(acui_node_touch(plan, node, list[k], acui_arg_access_of(arg)));
     }
     return ACU_OK;
 }

@@ -9,14 +9,6 @@
 #define ACUI_STRUCT_MAX 4096 /* CUDA's limit for all parameters of a kernel together */
 #define ACUI_LIST_MAX ((ACUI_STRUCT_MAX - 8) / 8)
 
-/* How many tensors a list argument has, each with a reference that the op holds; 0 for any other
- * kind. */
-static inline size_t acui_arg_list(const acu_arg *arg, acu_tensor *const **tensors)
-{
-    *tensors = arg->kind == ACU_ARG_LIST ? (acu_tensor *const *)arg->u.memory : NULL;
-    return arg->kind == ACU_ARG_LIST ? arg->bytes : 0;
-}
-
 /* What the program gave. The argument has it in fewer bits, and with a sign, for messages of what
  * is wrong. */
 static inline acu_access acui_arg_access_of(const acu_arg *arg)
@@ -53,7 +45,7 @@ typedef struct acui_args_count {
 acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
                           acui_args_count *counts);
 
-/* Checks the value of argument `place` against those before it. */
+/* writes.c: whether what argument `place` writes is its alone, as far as those before it go. */
 acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place);
 
 /* Writing a prefix leaves the rest of the tensor as it is: that makes it an update. */

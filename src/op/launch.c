@@ -8,6 +8,7 @@
 #include "op/arg.h"
 #include "op/chain.h"
 #include "op/grid.h"
+#include "op/inside.h"
 #include "op/instead.h"
 #include "op/launch.h"
 
@@ -72,15 +73,16 @@ static acu_status add_tensor(acui_plan *plan, acui_node *node, char *data, size_
     return acui_launch_address_in(plan, node, data, at, tensor->buffer, tensor->offset);
 }
 
-/* Laid out as acu_list in device.cuh; the rest stays zero. */
-static acu_status add_list(acui_plan *plan, acui_node *node, char *data, size_t at,
-                           const acu_arg *arg)
+/* A list (laid out as acu_list in device.cuh; the rest stays zero), or a struct with tensors in
+ * it. */
+static acu_status add_inside(acui_plan *plan, acui_node *node, char *data, size_t at,
+                             const acui_inside *inside)
 {
-    acu_tensor *const *list;
-    uint64_t count = acui_arg_list(arg, &list);
-    memcpy(data + at, &count, sizeof count);
-    for (size_t i = 0; i < count; i++)
-        ACUI_TRY(add_tensor(plan, node, data, at + 8 + 8 * i, list[i], acui_arg_access_of(arg)));
+    memcpy(data + at, inside->memory, inside->bytes);
+    for (size_t i = 0; i < inside->count; i++) {
+        const acu_field *field = &inside->fields[i];
+        ACUI_TRY(add_tensor(plan, node, data, at + field->offset, field->tensor, field->access));
+    }
     return ACU_OK;
 }
 
@@ -123,8 +125,8 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
             bytes = sizeof(acu_tile_param);
         } else {
             bytes = padded_bytes(op, node->u.launch.kernel, i, early);
-            if (arg->kind == ACU_ARG_LIST)
-                ACUI_TRY(add_list(plan, node, data, at, arg));
+            if (acui_inside_of(arg))
+                ACUI_TRY(add_inside(plan, node, data, at, acui_inside_of(arg)));
             else
                 memcpy(data + at, arg->u.memory, arg->bytes);
         }
@@ -163,7 +165,6 @@ static void measure(const acu_op *op, const acu_val *values, const acui_args_cou
                     measured *m)
 {
     uint32_t partitions = counts->of[ACU_PARTITION], others = counts->of[ACU_NONE];
-    acu_tensor *const *list;
     m->tensors = counts->of[ACU_TENSOR] + partitions;
     m->bytes = 8 * (counts->of[ACU_TENSOR] + counts->of[ACU_SCALAR]) +
                (uint32_t)sizeof(acu_tile_param) * partitions;
@@ -171,7 +172,7 @@ static void measure(const acu_op *op, const acu_val *values, const acui_args_cou
         if (values[i].kind != ACU_NONE)
             continue;
         m->bytes += padded_bytes(op, op->u.call.kernel, i, m->early);
-        m->tensors += acui_arg_list(&op->u.call.args[i], &list);
+        m->tensors += acui_inside_count(&op->u.call.args[i]);
         others--;
     }
 }

@@ -11,11 +11,10 @@
 #include <acuda/tile.h>
 #include <string.h>
 
-/* Bytes that an argument takes among the parameters; for a list, at least. */
+/* Bytes that an argument takes among the parameters; a list at least, which has a count and then
+ * addresses. */
 static inline uint32_t acui_launch_bytes(const acu_val *value, const acu_arg *arg)
 {
-    if (arg->kind == ACU_ARG_LIST)
-        return 8 + 8 * arg->bytes; /* an acu_list: a count, then pointers */
     switch (value->kind) {
     case ACU_SCALAR:
         return (uint32_t)acu_dtype_bytes(value->dtype);

@@ -10,6 +10,7 @@
 #include "base/rare.h"
 #include "kernel/declared.h"
 #include "op/grid.h"
+#include "op/inside.h"
 
 #include <stdio.h>
 
@@ -176,13 +177,10 @@ static inline bool fits_plainly(const acui_param *param, const acu_val *value,
 static acu_status check_places(const acu_op *op, size_t i, const acu_val *value,
                                const acu_arg *arg)
 {
-    acu_tensor *const *list;
-    if (value->kind == ACU_SCALAR)
-        return ACU_OK;
     if (value->tensor)
         return check_place(op, i, value->tensor);
-    for (size_t k = 0, n = acui_arg_list(arg, &list); k < n; k++)
-        ACUI_TRY(check_place(op, i, list[k]));
+    for (size_t k = 0, n = acui_inside_count(arg); k < n; k++)
+        ACUI_TRY(check_place(op, i, acui_inside_of(arg)->fields[k].tensor));
     return ACU_OK;
 }
 

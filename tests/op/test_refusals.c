@@ -144,7 +144,6 @@ static void what_is_declared_to_be_written(void **state)
     (void)state;
     bench b = open_bench();
     assert_works(acu_kernel_declare(b.scale, "out f32, f32, u32"));
-    row("L4");
     REFUSED(b, acu_launch(b.scale, ONE(b), acu_in(b.x), acu_f32(2), acu_u32(16)),
             ACU_ERR_ARGUMENTS, "argument 0|to write|acu_in");
     assert_works(acu_sync(b.device,
@@ -199,6 +198,21 @@ static void scalars_of_no_dtype(void **state)
         assert_fails(acu_future_take(f, 0, &t), ACU_ERR_NOT_FOUND, "value 0");
         acu_future_release(f);
     }
+    close_bench(&b);
+}
+
+static void no_place_for_an_address(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    struct { float *y; int n; } p = {NULL, 16};
+    acu_field beyond = {16, b.x, ACU_UPDATE}, between = {4, b.x, ACU_UPDATE};
+    acu_struct with[] = {{&p, sizeof p, &beyond, 1}, {&p, sizeof p, &between, 1}};
+    row("L17");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_fields(&with[0])), ACU_ERR_ARGUMENTS,
+            "field 0 of argument 0|16 bytes|no address at 16");
+    REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_fields(&with[1])), ACU_ERR_ARGUMENTS,
+            "no address at 4");
     close_bench(&b);
 }
 
@@ -1247,6 +1261,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(launches_of_sizes_that_wrap),
         cmocka_unit_test(scalars_of_no_dtype),
         cmocka_unit_test(no_access),
+        cmocka_unit_test(no_place_for_an_address),
         cmocka_unit_test(failures_of_no_error),
         cmocka_unit_test(data),
         cmocka_unit_test(the_named_operation_is_the_programs),
