@@ -170,7 +170,7 @@ static uint32_t reserve(acui_growth *g, size_t size)
     acu_pool *pool = g->pool;
     uint32_t count = acui_slab_count(size);
     acui_lock_take(&pool->lock);
-    size_t keep = pool->keep;
+    size_t keep = acui_pool_keeps(pool);
     acui_lock_give(&pool->lock);
     acui_slab *excess = acui_pool_take_slabs(pool, keep);
     bool room = acui_source_reserve(pool, count * size);

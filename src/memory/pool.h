@@ -90,6 +90,12 @@ struct acu_pool {
     acui_block *bins[ACUI_BINS];
 };
 
+/* The number that stands for nothing is 1, which exact blocks are not always more than. */
+static inline size_t acui_pool_keeps(const acu_pool *pool)
+{
+    return pool->keep == ACU_KEEP_NONE ? 0 : pool->keep;
+}
+
 static inline bool acui_pool_is_exact(const acu_pool *pool)
 {
     return atomic_load_explicit(&pool->exact, memory_order_relaxed);

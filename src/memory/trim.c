@@ -166,7 +166,7 @@ size_t acui_pool_trim(acu_pool *pool, size_t keep, acu_stream *stream)
 void acui_pool_trim_excess(acu_pool *pool)
 {
     acui_lock_take(&pool->lock);
-    size_t keep = pool->keep;
+    size_t keep = acui_pool_keeps(pool);
     bool excess = pool->cached > keep;
     acui_lock_give(&pool->lock);
     if (excess)
