@@ -155,6 +155,8 @@ struct acui_task {
     uint32_t followed;   /* the first node of the first later task of the submission that comes
                           * behind it because the program asked for that; 0: none so far. By the
                           * thread that plans, also later */
+    bool decided;        /* `followed` is a decision on what follows if it fails; or it is that
+                          * itself, and `followed` in the alternative */
 
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
                           * task is passed over; `reads`: bytes that it reads of points that may be
@@ -166,8 +168,6 @@ struct acui_task {
     uint64_t number; /* its mark on the stream; by whoever issues it */
 
     bool conditional; /* it runs only if something else failed */
-    bool decided;     /* `followed` is a decision on what follows if it fails; or it is that itself,
-                       * and `followed` in the alternative */
     bool makes;       /* it has a prologue: it makes memory */
     bool placed;      /* its work was on the stream before it was entered */
     bool prompt;      /* a thread waits for its end at once */
@@ -283,7 +283,9 @@ struct acui_submission {
     } asked;
 
     acui_lane *lanes; /* fixed, like their number, once the future is given out */
-    size_t lane_count;
+    uint32_t lane_count;
+    /* Cancelled, or too late: the future has its outcome; what is not issued yet never will be. */
+    _Atomic(bool) given_up; /* release store, acquire load; publishes `given_up_fault` */
     acui_lane first_lane; /* room for the first; most have no other */
     acui_task *first_task, *last_task; /* order lock, from when some are entered */
 
@@ -308,7 +310,6 @@ struct acui_submission {
         acui_fault *fault; /* of the first failure; NULL also for lack of memory */
         acu_status status; /* of that */
         uint32_t to_issue; /* tasks for devices that are neither issued nor over */
-        uint64_t number;   /* of its own, once it is entered; 0 before */
         bool failed;
         bool sealed; /* no more tasks will be entered */
         bool hosts;  /* some task is host work */
@@ -317,10 +318,7 @@ struct acui_submission {
     } order;
 
     uint64_t marked; /* its last mark, if it has one lane only; flight lock */
-
-    /* Cancelled, or too late: the future has its outcome; what is not issued yet never will be. */
-    _Atomic(bool) given_up;     /* release store, acquire load; publishes: */
-    acui_fault *given_up_fault; /* why; NULL for lack of memory */
+    acui_fault *given_up_fault; /* why it is given up; NULL for lack of memory */
 };
 
 static inline bool acui_gave_up(const acui_submission *submission)

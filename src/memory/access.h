@@ -48,6 +48,7 @@ typedef struct acui_point {
     _Atomic(uint32_t) refs;
     uint32_t entries;       /* in lists of accesses; all of them together hold one reference */
     acui_point_state state; /* this and what follows: the order lock */
+    uint32_t entered_at;    /* for the engine: its place among what the last task comes behind */
     acu_stream *stream;     /* ISSUED: kept alive by the issuer of the work; retained for an
                              * `allocation` */
     uint64_t number;
@@ -62,8 +63,7 @@ typedef struct acui_point {
     bool failed;            /* what it was to write is not valid; */
     acui_piece *spoiled;    /* ... only these bytes of it, because it was passed over. NULL: all */
     acui_fault *fault;      /* why; NULL also if there was no memory for the reason */
-    void *followers;        /* for the engine: tasks that wait for a change of state */
-    uint32_t entered_at;    /* ... and the point's place among what the last task comes behind */
+    void *followers;        /* for the engine: tasks that wait for a change of state, */
     uint64_t owner;         /* ... and the number of the submission that it is a part of; 0: none */
     struct acui_point *next_dead;
 } acui_point;

@@ -159,8 +159,8 @@ static uint32_t want_hinted(const uint32_t *mine, uint32_t t)
     return mine[1] * 5;
 }
 
-/* Not on a GPU: of a copy with a policy, the compiler in driver 580.159 makes an instruction that an
- * H100 and an H200 call illegal, whatever the size, the address and the policy come from. */
+/* Not on a GPU: of a copy with a policy, the compiler in driver 580.159 makes an instruction that
+ * an H100 and an H200 call illegal, whatever the size, the address and the policy come from. */
 static void test_hinted_copies(void **state)
 {
     (void)state;

@@ -426,8 +426,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
     bool last = s->planning.stage == ACUI_PLANNED;
     bool waited = last && s->lane_count == 1 && s->future && s->future->how.waited;
     count_open(s, tasks);
-    if (!s->order.number)
-        s->order.number = acui_order_turn();
+    uint64_t owner = s->first_task ? s->first_task->point->owner : acui_order_turn();
     s->order.shared |= s->planning.shares;
     if (s->last_task)
         s->last_task->next = tasks;
@@ -435,7 +434,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         s->first_task = tasks;
     for (acui_task *task = tasks; task; task = task->next) {
         s->last_task = task;
-        task->point->owner = s->order.number;
+        task->point->owner = owner;
         task->prompt = waited && !task->next;
         s->order.to_issue += task->stream != NULL;
         if (task->stream)
