@@ -405,9 +405,10 @@ static void waits_compare_as_documented(void **state)
         close_driver(cu);
         skip();
     }
-    CUstream stream;
+    CUstream stream, writer;
     CUdeviceptr at;
     OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->StreamCreate(&writer, ACU_CU_STREAM_NON_BLOCKING));
     OK(cu->MemAlloc(&at, 8));
     OK(cu->MemsetD32(at, 5, 2));
     OK(cu->StreamSynchronize(NULL));
@@ -419,10 +420,11 @@ static void waits_compare_as_documented(void **state)
         OK(cu->StreamSynchronize(NULL));
         IS(cu->StreamQuery(stream), ERROR_NOT_READY);
     }
-    OK(cu->MemsetD32Async(at, 1, 1, NULL));
+    OK(cu->StreamWriteValue32(writer, at, 1, 0));
     OK(cu->StreamSynchronize(stream));
     OK(cu->MemFree(at));
     OK(cu->StreamDestroy(stream));
+    OK(cu->StreamDestroy(writer));
     close_driver(cu);
 }
 
