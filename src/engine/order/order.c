@@ -16,9 +16,9 @@
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/story.h"
-#include "memory/order.h"
 #include "engine/submit/runtime.h"
 #include "engine/submit/submit.h"
+#include "memory/order.h"
 #include "op/after.h"
 
 #include <string.h>
