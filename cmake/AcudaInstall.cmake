@@ -3,8 +3,11 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS acuda acuda_static EXPORT acuda-targets)
+add_custom_target(installable) # all that is installed: ./demo leaves a folder that can be
+add_dependencies(installable acuda acuda_static)
 if(TARGET softcuda_standin) # where no loader looks unless told to
     install(TARGETS softcuda_standin DESTINATION ${CMAKE_INSTALL_LIBDIR}/acuda/softcuda)
+    add_dependencies(installable softcuda_standin)
 endif()
 install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # What clang needs to compile kernels: prelude.cuh is included ahead of them.
@@ -12,10 +15,19 @@ set(ACUDA_KERNELS_DIR ${CMAKE_INSTALL_DATADIR}/acuda/kernels)
 install(FILES kernels/prelude.cuh kernels/math.cuh kernels/math_f64.cuh
     DESTINATION ${ACUDA_KERNELS_DIR})
 install(DIRECTORY kernels/cuda DESTINATION ${ACUDA_KERNELS_DIR})
-# The headers name pages of docs/, whose links lead to examples/; README.md has links to both.
-install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The headers name pages of docs/, whose links lead to examples/; README.md has links to both, and to the
+# other pages here. The examples build where they are installed.
+install(FILES LICENSE-MIT LICENSE-APACHE README.md ARCHITECTURE.md CONTRIBUTING.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES bench/RESULTS.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-    PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+    PATTERN CMakeLists.txt EXCLUDE PATTERN installed.cmake EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(FILES examples/installed.cmake DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+    RENAME CMakeLists.txt)
+# The pages' links to headers lead to the installed ones.
+file(RELATIVE_PATH to_include "/${CMAKE_INSTALL_DOCDIR}" "/${CMAKE_INSTALL_INCLUDEDIR}")
+install(CODE "file(CREATE_LINK \"${to_include}\"
+    \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/include\" SYMBOLIC)")
 
 set(ACUDA_LIBS_PRIVATE "-Wl,-z,nodelete -lpthread -ldl") # nodelete: see CMakeLists.txt
 if(ACUDA_SOFTCUDA)

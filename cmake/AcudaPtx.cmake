@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # CUDA C++ to PTX, with clang and no CUDA toolkit, and PTX into the program: in acuda's own build, and,
 # by find_package(acuda), in that of others. There they call acuda_add_ptx (CMake 3.20).
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.20...3.25) # of these functions, whatever the project asks for
 find_program(ACUDA_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14
     DOC "clang, for kernels: CUDA C to PTX")
 set(ACUDA_PTX_ARCH sm_75 CACHE STRING "GPU architecture that kernels are built for (and newer)")
@@ -28,54 +30,80 @@ function(acuda_embed_text target file symbol)
 endfunction()
 
 # acuda_add_ptx(TARGET FILE.cu [NAME SYMBOL] [OPTIONS -DD=1 ...])
-# Compiles FILE to <build>/ptx/<folder>/<stem>.ptx and links it into TARGET as the NUL-terminated
-# `const char SYMBOL[]` (in C++: extern "C"), by default <stem>_ptx. The project has C or C++ among its
-# languages. A file with several users is compiled once, with the options of the first.
+# Compiles FILE for TARGET, with OPTIONS and with TARGET's include folders, and links the PTX into it as
+# the NUL-terminated `const char SYMBOL[]` (in C++: extern "C"). SYMBOL is <stem>_ptx by default, with _
+# for what a name in C can not have: my-kernel.cu gives my_kernel_ptx. The PTX itself is also in the
+# build folder, as acuda_ptx/<target>/<SYMBOL>.ptx. The project has C or C++ among its languages.
 function(acuda_add_ptx target source)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS")
-    if(NOT ACUDA_CLANG)
-        message(FATAL_ERROR "clang is needed to build kernels (${source}): install it "
-            "(Debian: apt-get install clang) or name it with -DACUDA_CLANG=<path>")
-    endif()
+    _acuda_check_ptx("${target}" "${source}")
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-    cmake_path(GET source STEM stem)
+    cmake_path(GET source STEM LAST_ONLY stem)
     if(NOT arg_NAME)
-        set(arg_NAME "${stem}_ptx")
+        string(MAKE_C_IDENTIFIER "${stem}_ptx" arg_NAME)
+    elseif(NOT arg_NAME MATCHES "^[A-Za-z_][A-Za-z0-9_]*$")
+        message(FATAL_ERROR "acuda_add_ptx(${target} ${source}): NAME ${arg_NAME} can not be the name "
+            "of a variable in C")
     endif()
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE relative)
-    cmake_path(GET relative PARENT_PATH folder)
-    string(REPLACE ".." "up" folder "${folder}") # a file from outside stays in the build
-    set(ptx "${PROJECT_BINARY_DIR}/ptx/${folder}/${stem}.ptx")
+    get_property(known TARGET ${target} PROPERTY acuda_ptx_${arg_NAME})
+    if(known)
+        message(FATAL_ERROR "acuda_add_ptx: ${target} would get two symbols named ${arg_NAME}, from "
+            "${known} and from ${source}; give one of them another NAME")
+    endif()
+    set_property(TARGET ${target} PROPERTY acuda_ptx_${arg_NAME} "${source}")
+
+    set(folder "${CMAKE_CURRENT_BINARY_DIR}/acuda_ptx/${target}")
+    set(ptx "${folder}/${arg_NAME}.ptx")
     get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-    set(language c)
+    set(text "${folder}/${arg_NAME}.c")
     if(NOT "C" IN_LIST languages)
-        set(language cpp)
+        set(text "${folder}/${arg_NAME}.cpp")
     endif()
-    set(text "${PROJECT_BINARY_DIR}/ptx/${folder}/${arg_NAME}.${language}")
-    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/ptx/${folder}")
+    file(MAKE_DIRECTORY "${folder}")
 
     get_property(kernels GLOBAL PROPERTY acuda_kernels)
     get_property(include GLOBAL PROPERTY acuda_include)
+    # The target's folders come last: none of their files can take the place of one of acuda's. A folder
+    # of the system's in front of the compiler's own would hide those, so it is left out.
+    set(folders "$<FILTER:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>")
     # The path does not exist, so that a toolkit that happens to be installed makes no difference.
-    set(flags --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only --cuda-gpu-arch=${ACUDA_PTX_ARCH}
-        -nocudainc -nocudalib -Xclang -target-feature -Xclang +${ACUDA_PTX_FEATURE}
-        -Wall -Wextra -I "${include}" -include "${kernels}/prelude.cuh" -O3 ${arg_OPTIONS}
-        -I "${kernels}/cuda")
-
-    # Once, even if the file has several users.
-    get_property(known GLOBAL PROPERTY "acuda_ptx_${ptx}")
-    if(NOT known)
-        set_property(GLOBAL PROPERTY "acuda_ptx_${ptx}" TRUE)
-        add_custom_command(OUTPUT "${ptx}"
-            COMMAND "${ACUDA_CLANG}" ${flags} -MD -MF "${ptx}.d" -MT "${ptx}"
-                -S -o "${ptx}" "${source}"
-            DEPENDS "${source}" DEPFILE "${ptx}.d" VERBATIM
-            COMMENT "PTX ${relative}")
-    endif()
+    add_custom_command(OUTPUT "${ptx}"
+        COMMAND "${ACUDA_CLANG}" --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only
+            --cuda-gpu-arch=${ACUDA_PTX_ARCH} -nocudainc -nocudalib
+            -Xclang -target-feature -Xclang +${ACUDA_PTX_FEATURE} -Wall -Wextra
+            -I "${include}" -include "${kernels}/prelude.cuh" -O3 ${arg_OPTIONS} -I "${kernels}/cuda"
+            "$<$<BOOL:${folders}>:-I$<JOIN:${folders},;-I>>"
+            -MD -MF "${ptx}.d" -MT "${ptx}" -S -o "${ptx}" "${source}"
+        DEPENDS "${source}" DEPFILE "${ptx}.d" VERBATIM COMMAND_EXPAND_LISTS
+        COMMENT "PTX ${source}")
     add_custom_command(OUTPUT "${text}"
         COMMAND "${CMAKE_COMMAND}" -DINPUT=${ptx} -DOUTPUT=${text} -DSYMBOL=${arg_NAME}
             -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake"
         DEPENDS "${ptx}" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/embed.cmake" VERBATIM
-        COMMENT "Embedding ${relative}")
+        COMMENT "Embedding ${arg_NAME}")
     target_sources(${target} PRIVATE "${text}")
+    # A target of another folder does not know the commands of this one.
+    get_target_property(home ${target} BINARY_DIR)
+    if(NOT home STREQUAL CMAKE_CURRENT_BINARY_DIR)
+        add_custom_target(${target}_${arg_NAME} DEPENDS "${text}")
+        add_dependencies(${target} ${target}_${arg_NAME})
+        set_property(SOURCE "${text}" TARGET_DIRECTORY ${target} PROPERTY GENERATED TRUE)
+    endif()
 endfunction()
+
+# Of acuda_add_ptx, whose arguments are in arg_.
+macro(_acuda_check_ptx target source)
+    if(NOT ACUDA_CLANG)
+        message(FATAL_ERROR "clang is needed to build kernels (${source}): install it "
+            "(Debian: apt-get install clang) or name it with -DACUDA_CLANG=<path>")
+    endif()
+    if(NOT TARGET ${target})
+        message(FATAL_ERROR "acuda_add_ptx: there is no target ${target}")
+    endif()
+    if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
+        message(FATAL_ERROR "acuda_add_ptx(${target} ${source}) takes one file, NAME <symbol> and "
+            "OPTIONS <options>; not understood: ${arg_UNPARSED_ARGUMENTS} "
+            "${arg_KEYWORDS_MISSING_VALUES}")
+    endif()
+endmacro()
+cmake_policy(POP)

@@ -117,7 +117,7 @@ quietly()
     return 1
 }
 
-# build PRESET [TARGET] [-D...]: configure and build in build/PRESET.
+# build PRESET [TARGETS] [-D...]: configure and build in build/PRESET; TARGETS is one word or several.
 build()
 {
     local preset=$1 target=${2:-all}
@@ -132,7 +132,8 @@ build()
     say "building in $dir"
     quietly "$dir/configure.log" cmake --preset "$preset" "${options[@]}" ||
         die "configuring failed; all of it: $dir/configure.log"
-    quietly "$dir/build.log" cmake --build "$dir" --target "$target" ||
+    # shellcheck disable=SC2086 # targets are words
+    quietly "$dir/build.log" cmake --build "$dir" --target $target ||
         die "building failed; all of it: $dir/build.log"
     say "built in $((SECONDS - start)) s"
 }

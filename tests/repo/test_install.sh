@@ -18,6 +18,8 @@ for named in $(grep -rohE '(docs|examples)/[a-zA-Z0-9_/.-]+[a-z]' include README
     [ -e "$doc/$named" ] || { echo "$named is not installed" && exit 1; }
 done
 
+tools/check-docs --links "$doc"
+
 mkdir "$work/user"
 cat >"$work/user/main.c" <<'END'
 #include <acuda/acuda.h>
