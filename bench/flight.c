@@ -246,8 +246,8 @@ static void close_lane(subject *s, lane *l)
 
 static double together(const subject *s)
 {
-    acu_graph_counts counts;
-    MUST(acu_graphs_counts(s->b->device, &counts));
+    acu_graph_cache_statistics counts;
+    MUST(acu_graph_cache_stats(s->b->device, &counts));
     return (double)counts.together;
 }
 
@@ -447,7 +447,7 @@ static void warm_heap_row(subject *s, int kernels)
         acu_future *future;
         int y = i % 8;
         if (i == warm) {
-            MUST(acu_graphs_wait(s->b->device));
+            MUST(acu_graph_cache_wait(s->b->device));
             before = own_calls();
         }
         MUST(acu_submit(s->b->device, mix_chain(s->m, y, ticket, kernels), NULL, &future));

@@ -261,7 +261,7 @@ static void pinned_rows(subject *s)
 static void queued_row(subject *s)
 {
     acu_pool *pool;
-    acu_pool_stats stats = {.size = sizeof stats};
+    acu_pool_statistics stats = {.size = sizeof stats};
     acu_pool_options made = {.size = sizeof made};
     size_t bytes = s->b->quick ? 64 * KIB : 64 * MIB;
     int count = bench_count(s->b, 200, 20);
@@ -272,7 +272,7 @@ static void queued_row(subject *s)
         MUST(acu_submit(s->b->device, op, &options, NULL));
     }
     MUST(acu_device_wait(s->b->device, ACU_FOREVER));
-    MUST(acu_pool_get_stats(pool, &stats));
+    MUST(acu_pool_stats(pool, &stats));
     bench_title(s->b, "200 queued submissions, each with two temporaries of 64 MiB");
     bench_at_most(s->b, "blocks of 64 MiB held, high-water mark", "blocks",
                   (double)stats.held_high / (double)bytes, s->b->quick ? NAN : 24);

@@ -56,7 +56,7 @@ static void submit_row(subject *s, const char *what, compose_fn compose, int ker
     int count = bench_count(s->b, cold ? 500 : MOST, 5);
     for (int i = 0; i < 20; i++)
         sync_us(s, compose, kernels);
-    MUST(acu_graphs_wait(s->b->device));
+    MUST(acu_graph_cache_wait(s->b->device));
     for (int i = 0; i < count; i++) {
         if (cold)
             empty_caches(s);

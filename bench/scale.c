@@ -340,7 +340,7 @@ static void measure(subject *s)
         for (int i = 0; i < 3 && counts[i] <= s->devices; i++) {
             us[i][block < 0 ? 0 : block] = train(s, counts[i]);
             check_replicas(s, counts[i]);
-            MUST(acu_graphs_wait(s->b->device));
+            MUST(acu_graph_cache_wait(s->b->device));
         }
     if (s->b->quick)
         check_by_host(s);

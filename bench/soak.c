@@ -181,7 +181,7 @@ static void submit(worker *w, acu_op *op, unsigned writes)
     *f = (flight){.number = ++w->number, .writes = writes, .queued = below(w, 3) == 0};
     options.queue = f->queued ? w->queue : NULL;
     if (below(w, 20) == 0)
-        options.deadline = 1 + below(w, 2000000);
+        options.timeout = 1 + below(w, 2000000);
     if (below(w, 10) == 0)
         options.priority = -1;
     w->in_flight++;

@@ -379,7 +379,7 @@ static void run_long(subject *s, const long_row *row)
             w[how].count = 0;
             long_block(s, row, (way)how, each, &w[how]);
         }
-        MUST(acu_graphs_wait(s->b->device));
+        MUST(acu_graph_cache_wait(s->b->device));
     }
     memset(w, 0, sizeof w);
     w[SYNC].name = "acu_sync";

@@ -55,7 +55,7 @@ static void warm_up(const bench *b, const bench_row *row, int sides)
     for (int turn = 0; turn < 2 && count > 0; turn++) {
         for (int side = 0; side < sides; side++)
             run_block(b, row, side, count, NULL);
-        MUST(acu_graphs_wait(b->device));
+        MUST(acu_graph_cache_wait(b->device));
     }
 }
 

@@ -17,8 +17,8 @@
  *             compile). The exceptions are acu_device_reset, acu_stream_settle, acu_group_drain,
  *             and what a comment states for a special case. A callback is any function of the
  *             program that acuda calls: `then`, host work, completion callbacks, releases. Inside a
- *             callback, calls that wait for work or for acuda's threads fail with WOULD_WAIT. Calls
- *             that merely take time in the driver or a compiler are allowed: acu_open,
+ *             callback, calls that wait for work or for acuda's threads fail with IN_CALLBACK.
+ *             Calls that merely take time in the driver or a compiler are allowed: acu_open,
  *             acu_device_open_peer, acu_compile, acu_module_load and its variants. They hold up the
  *             thread that runs the callback; for a completion callback that is the thread that
  *             reports all completions. acu_module_load_async does not hold it up.
@@ -64,7 +64,7 @@
  * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
  * managed.h, external.h       host and device; memory of other APIs and processes
  * stream.h, use.h             streams, events and policies; work that is placed on streams by hand
- * graphs.h, graph.h           the cache of executable graphs; an op as a graph to replay
+ * graph_cache.h, graph.h           the cache of executable graphs; an op as a graph to replay
  * explain.h                   what became of a submission, and why
  * driver.h, debug.h           the driver's own calls; failures on request, for tests
  *
@@ -82,7 +82,7 @@
 #include <acuda/external.h>
 #include <acuda/future.h>
 #include <acuda/graph.h>
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 #include <acuda/group.h>
 #include <acuda/kernel.h>
 #include <acuda/managed.h>

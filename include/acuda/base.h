@@ -14,7 +14,7 @@
  * comparing. acu_version is that of the library that the program runs with. The build reads the
  * three numbers here. */
 #define ACU_VERSION_MAJOR 0
-#define ACU_VERSION_MINOR 1
+#define ACU_VERSION_MINOR 2
 #define ACU_VERSION_PATCH 0
 #define ACU_VERSION (ACU_VERSION_MAJOR * 10000 + ACU_VERSION_MINOR * 100 + ACU_VERSION_PATCH)
 
@@ -119,7 +119,7 @@ ACU_END
  * User data for a callback. `release`, if set, is called exactly once with `data`, after the last
  * use: when the callback has run and can not run again, or when it is certain that it never will.
  * It runs on the thread that drops the last reference, with no lock of acuda held, and must not
- * wait (WOULD_WAIT).
+ * wait (IN_CALLBACK).
  */
 typedef struct acu_user {
     void *data;

@@ -121,15 +121,15 @@ ACU_API acu_status acu_compile_configure(const acu_compile_settings *settings);
 ACU_API void acu_compile_forget(void);
 
 /* Counts since the process began. */
-typedef struct acu_compile_counts {
+typedef struct acu_compile_statistics {
     uint64_t compiled;     /* by a compiler, failures included */
     uint64_t from_memory, from_disk;
     uint64_t joined;       /* requests that waited for an equal request of another thread */
     uint64_t written;      /* files written */
     uint64_t dropped;      /* files that were torn or of the wrong contents */
     uint64_t disk_errors;  /* files that could not be written */
-} acu_compile_counts;
-ACU_API void acu_compile_counts_read(acu_compile_counts *counts);
+} acu_compile_statistics;
+ACU_API void acu_compile_stats(acu_compile_statistics *counts);
 
 ACU_END
 #endif

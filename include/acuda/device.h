@@ -39,7 +39,7 @@ typedef struct acu_open_options {
  * Nobody blocks. If host work, or work for several devices, cuts a submission into pieces, each
  * piece counts.
  *
- * A submission with `refuse_when_full` does not wait: it is refused with WOULD_BLOCK while that
+ * A submission with `refuse_when_full` does not wait: it is refused with FULL while that
  * many are in flight, including those that wait on the host. (With a runtime thread, the submission
  * that is being planned may count twice.) future.h shows how to try again.
  *
@@ -70,8 +70,8 @@ typedef struct acu_open_options {
  *     is not planned yet.
  *   - The values of a future are known once it is planned (acu_future_planned).
  *   - Small submissions of the same form are issued together while more are being handed over (see
- *     graphs.h): this is the mode for rates of hundreds of thousands a second.
- *   - At most 1024 submissions of a device wait to be planned. One more is refused (WOULD_BLOCK),
+ *     graph_cache.h): this is the mode for rates of hundreds of thousands a second.
+ *   - At most 1024 submissions of a device wait to be planned. One more is refused (FULL),
  *     and can be tried again as with refuse_when_full.
  *   - Asking whether something is complete (poll, wait) still asks the driver: a loop that must
  *     stay out of it uses callbacks or queues. Work placed on streams by hand does not wait for
@@ -93,7 +93,7 @@ typedef struct acu_open_options {
  * none if the device is open already.
  * Errors: NO_DRIVER (with what was looked for), NOT_FOUND (no such ordinal), INVALID, BUSY (the
  * device is open with other options, or another driver is in use), DRIVER, NO_MEMORY, DEVICE_LOST
- * (the device is open, and lost); WOULD_WAIT in a callback, while another thread opens, closes or
+ * (the device is open, and lost); IN_CALLBACK in a callback, while another thread opens, closes or
  * resets a device.
  */
 ACU_API acu_status acu_open(const acu_open_options *options, acu_device **device);
@@ -108,7 +108,7 @@ ACU_API acu_status acu_device_count_load(const acu_open_options *options, int *c
  * that their callbacks have submitted. Objects of the device that are still held stay valid; the
  * device's context is released with the last of them.
  *
- * Blocks: until the device's work in flight is complete. Errors: WOULD_WAIT inside a callback
+ * Blocks: until the device's work in flight is complete. Errors: IN_CALLBACK inside a callback
  * (nothing is given back then), INVALID (closed as often as it was opened already), DEVICE_LOST if
  * that work failed with the device (it is closed all the same).
  */
@@ -185,7 +185,7 @@ typedef struct acu_reset_options {
  * and for as long as the driver takes (a third of a second). Driver: cuDevicePrimaryCtxReset,
  * Release, Retain, and the calls of acu_open; to try the context out, cuMemAlloc, cuMemsetD8Async,
  * cuStreamSynchronize, cuMemcpyDtoH and cuMemFree. Errors: SHARED (without the promise),
- * NOT_HEALED, STALE (it was reset before), INVALID (it is not open), WOULD_WAIT inside a callback,
+ * NOT_HEALED, STALE (it was reset before), INVALID (it is not open), IN_CALLBACK inside a callback,
  * NO_MEMORY (it can be tried again).
  */
 ACU_API acu_status acu_device_reset(acu_device *device, const acu_reset_options *options,
@@ -198,7 +198,7 @@ ACU_API acu_status acu_device_reset(acu_device *device, const acu_reset_options 
  * with a lock held that a callback takes. Work that callbacks submitted may still be in flight.
  * What is handed over to the runtime thread of any device is planned first, since only then it is
  * known which devices it is for.
- * Blocks. Errors: TIMEOUT, WOULD_WAIT inside a callback. Outcomes of submissions are reported on
+ * Blocks. Errors: TIMEOUT, IN_CALLBACK inside a callback. Outcomes of submissions are reported on
  * their futures, not here.
  */
 ACU_API acu_status acu_device_wait(acu_device *device, uint64_t timeout);

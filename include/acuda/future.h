@@ -5,7 +5,7 @@
  * Submissions that touch the same data run in the order in which they were submitted, whatever
  * streams, devices and threads are involved. Submissions that share no data run side by side.
  *
- * A submission is given up when it is cancelled or its deadline passes: its future completes at
+ * A submission is given up when it is cancelled or its timeout passes: its future completes at
  * once, and what the device has already begun runs to its end, unseen.
  */
 #ifndef ACUDA_FUTURE_H
@@ -26,14 +26,14 @@ typedef struct acu_submit_options {
     int priority;       /* if neither is given: priority of the device's own streams, as in
                          * acu_stream_create; 0: the default one */
     const char *name;   /* for messages; copied, of which at most 47 bytes are kept */
-    uint64_t deadline;  /* nanoseconds from now; 0: none */
+    uint64_t timeout;   /* nanoseconds from now, after which it is given up; 0: none */
     acu_queue *queue;   /* where its completion is delivered, with `tag` as its number (queue.h);
                          * NULL: nowhere */
     uint64_t tag;
     bool explain;       /* keep a record for acu_explain (explain.h) */
     bool warm;          /* make executable graphs for it at once, without waiting until it comes
-                         * again (graphs.h) */
-    bool refuse_when_full; /* fail with WOULD_BLOCK while max_in_flight (device.h) is reached:
+                         * again (graph_cache.h) */
+    bool refuse_when_full; /* fail with FULL while max_in_flight (device.h) is reached:
                             * below */
     acu_pool *pool; /* where its new tensors come from, as with acu_with_pool; NULL: the device's
                      * own pool */
@@ -56,20 +56,20 @@ typedef struct acu_submit_options {
  * Anything that goes wrong later completes the future with an error. device.h says what is
  * different for a device that was opened with a runtime thread.
  *
- * With `refuse_when_full`, the result is WOULD_BLOCK while the bound of the device is reached: of
+ * With `refuse_when_full`, the result is FULL while the bound of the device is reached: of
  * `device`, else the policy's or the stream's, else the default one. (Work for other devices waits
  * there.) In that case nothing was planned and no callback has run, but the op is consumed all the
  * same. To try again, make another op, or keep a reference to this one, and wait until something
  * completes:
- *   while ((st = acu_submit(device, acu_op_retain(op), &options, &future)) == ACU_ERR_WOULD_BLOCK)
+ *   while ((st = acu_submit(device, acu_op_retain(op), &options, &future)) == ACU_ERR_FULL)
  *       acu_future_wait(an_earlier_one, ACU_FOREVER);
  *   acu_op_release(op);
  * (A submission that was given up is complete, but keeps its place until the device is done with
  * it. If all of them were given up, only acu_device_wait is left to wait with.)
  *
- * With a `deadline`, a submission that is not complete by then is given up as by acu_future_cancel,
+ * With a `timeout`, a submission that is not complete by then is given up as by acu_future_cancel,
  * but with DEADLINE. (If `queue` has got that completion already when the call would return an
- * error, WOULD_BLOCK for instance, the call succeeds instead; nothing of it was enqueued then.)
+ * error, FULL for instance, the call succeeds instead; nothing of it was enqueued then.)
  * Driver: what the op's parts enqueue (cuLaunchKernel, cuMemcpy*Async, cuMemset*Async);
  * cuMemAllocFromPoolAsync if the pool has no memory (pool.h); cuStreamWaitEvent for data of other
  * streams; one cuEventRecord, or instead one cuStreamWriteValue64 if nothing else is on the stream
@@ -80,7 +80,7 @@ ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_o
 
 /* Submit and wait here. If the first value is a tensor and `tensor` is not NULL, the tensor is
  * given to the caller (if it is not a tensor, or there is no value, *tensor is NULL). Blocks.
- * Errors: submit's, the submission's own, WOULD_WAIT inside a callback.
+ * Errors: submit's, the submission's own, IN_CALLBACK inside a callback.
  * Driver: as acu_submit, with cuStreamWriteValue64 after all work that is on one stream only; and
  * as acu_future_wait, except that in this case the calling thread itself blocks in
  * cuEventSynchronize: one thread wakes up, not two. */
@@ -104,7 +104,7 @@ ACU_API acu_op *acu_op_after_future(acu_op *x, acu_future *future, acu_site site
  * future is first polled, waited for, asked for values, or given a callback, a queue or a group.
  * For programs that prepare work in one order and start it in another. Errors that the submit
  * returns complete the future. Errors: CALLBACK (of the policy's function), NO_MEMORY, INVALID;
- * when starting: WOULD_WAIT in a foreign call or a policy's function.
+ * when starting: IN_CALLBACK in a foreign call or a policy's function.
  */
 ACU_API acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future);
 ACU_API acu_status acu_future_start(acu_future *future);
@@ -117,7 +117,7 @@ ACU_API acu_status acu_future_poll(acu_future *future);
 /*
  * Block until complete, at most `timeout` nanoseconds (ACU_FOREVER: without limit). Returns ACU_OK,
  * ACU_TIMEOUT (the submission goes on, and can be waited for again), the submission's error, or
- * WOULD_WAIT inside a callback. Spins for some tens of microseconds, then sleeps; if earlier work
+ * IN_CALLBACK inside a callback. Spins for some tens of microseconds, then sleeps; if earlier work
  * has shown how long such work takes, until just before its end.
  * Driver: cuEventQuery; perhaps one cuStreamWriteValue64 after the work. For long work of unknown
  * length one of acuda's threads records an event after it, or on a stream ordered after it, and
@@ -158,7 +158,7 @@ ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, 
  * On a device with a runtime thread, values are known once that thread has planned the submission.
  * Until then these functions wait for it, without entering the driver, for as long as the thread
  * takes for the submissions ahead (mostly some microseconds); in callbacks they are refused until
- * then (WOULD_WAIT). They also wait while another thread starts a submission that was scheduled.
+ * then (IN_CALLBACK). They also wait while another thread starts a submission that was scheduled.
  * acu_future_planned never waits: ACU_OK if the values are known, ACU_NOT_READY if not yet. If
  * planning failed there are no values, and asking for one returns that error.
  *
@@ -181,7 +181,7 @@ ACU_API acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype
  * other; it yields no values. What `source` points to is copied. A module that nobody takes goes
  * with the future. A load that is cancelled before its turn fails with CANCELLED. acu_device_wait
  * and acu_close wait for loads too. Errors: INVALID (not exactly one source), BUSY (the name is in
- * use), NO_MEMORY, WOULD_BLOCK (1024 loads are waiting).
+ * use), NO_MEMORY, FULL (1024 loads are waiting).
  */
 ACU_API acu_status acu_module_load_async(acu_device *device, const acu_module_source *source,
                                          acu_future **future);
@@ -228,7 +228,7 @@ ACU_API void acu_future_release(acu_future *future);
  * after. The tensor may have any layout; in `memory` its elements lie one after the other and take
  * `bytes`. For a tensor in host memory, the calling thread copies by itself when its turn has come.
  * Blocks; on return the host memory is free for use, even after an error. Errors: SHAPE (`bytes` is
- * not the size of the tensor's elements), INVALID, SHARED (the tensor is read-only), WOULD_WAIT in
+ * not the size of the tensor's elements), INVALID, SHARED (the tensor is read-only), IN_CALLBACK in
  * a callback, and those of the copy.
  */
 ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
@@ -239,14 +239,14 @@ ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t
  * have finished with it. It counts as failed if its future fails, even if it was
  * given up and its work was finished. Operations are kernels, copies, fills, foreign and host
  * calls; allocations are not counted. */
-typedef struct acu_counters {
+typedef struct acu_process_statistics {
     uint64_t submissions, submissions_done, submissions_failed;
     uint64_t operations, operations_done;
     /* Copies of pageable memory that were begun, the bytes that they moved, and how many of the
      * copies stopped because nobody wanted the rest (staging.h). */
     uint64_t staged_copies, staged_bytes, staged_skipped;
-} acu_counters;
-ACU_API void acu_counters_read(acu_counters *counters);
+} acu_process_statistics;
+ACU_API void acu_process_stats(acu_process_statistics *counters);
 
 ACU_END
 #endif

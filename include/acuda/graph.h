@@ -6,9 +6,9 @@
  *   acu_graph_load(device, op, NULL, &step);           plans the op, runs nothing
  *   acu_sync(device, acu_replay(step), NULL);          as often as wanted, from any stream
  *
- * Most programs need none: submissions that come again are served by cached graphs (graphs.h), with
- * new arguments each time. An explicit graph is fixed, so nothing needs to be compared or updated:
- * a replay is one cuGraphLaunch, of any number of nodes.
+ * Most programs need none: submissions that come again are served by cached graphs
+ * (graph_cache.h), with new arguments each time. An explicit graph is fixed, so nothing needs to be
+ * compared or updated: a replay is one cuGraphLaunch, of any number of nodes.
  *
  * The tensors that the op reads and writes are fixed too. To give a replay other inputs, write the
  * tensors that it reads with any op: acu_zip(acu_copy(x, fresh), acu_replay(step)) copies first and
@@ -50,7 +50,7 @@ typedef struct acu_graph_options {
  * attributes, cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that
  * the op makes.
  * Errors: those of planning; INVALID (there is nothing to run); NOT_SUPPORTED, naming the part, for
- * what a graph can not hold, and for a driver that lacks a call; WOULD_WAIT in a callback.
+ * what a graph can not hold, and for a driver that lacks a call; IN_CALLBACK in a callback.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

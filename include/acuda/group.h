@@ -30,7 +30,7 @@ typedef struct acu_group acu_group;
 typedef struct acu_group_options {
     size_t size;     /* sizeof(acu_group_options) */
     size_t limit;    /* members at a time: those in flight, and those collected and not taken yet;
-                      * one more is refused (WOULD_BLOCK). 0: no bound */
+                      * one more is refused (FULL). 0: no bound */
     bool collect;    /* keep members that are over, for acu_group_take and acu_group_wait_any */
     bool keep_going; /* note a failure, but give up and refuse nothing because of it */
 } acu_group_options;
@@ -43,10 +43,10 @@ ACU_API acu_group *acu_group_retain(acu_group *group);
 ACU_API void acu_group_release(acu_group *group);
 
 /*
- * acu_submit, as a member of the group: `op` is consumed; the options (a queue, a deadline, ...)
+ * acu_submit, as a member of the group: `op` is consumed; the options (a queue, a timeout, ...)
  * and `future` (may be NULL) mean the same. If acu_submit would refuse the op, so does this, and
  * the group does not fail for it.
- * Errors: acu_submit's; WOULD_BLOCK (the group's limit); CANCELLED (the group failed, was
+ * Errors: acu_submit's; FULL (the group's limit); CANCELLED (the group failed, was
  * cancelled, or takes no more members): then nothing was planned.
  */
 ACU_API acu_status acu_group_submit(acu_group *group, acu_device *device, acu_op *op,
@@ -62,7 +62,7 @@ ACU_API acu_status acu_group_error(acu_group *group, acu_error *error);
 
 /*
  * Block until no member is in flight, at most `timeout` nanoseconds. Returns ACU_OK, the first
- * failure, ACU_TIMEOUT (the members go on), or WOULD_WAIT inside a callback. More may be submitted
+ * failure, ACU_TIMEOUT (the members go on), or IN_CALLBACK inside a callback. More may be submitted
  * afterwards.
  */
 ACU_API acu_status acu_group_wait(acu_group *group, uint64_t timeout);
@@ -87,7 +87,7 @@ ACU_API acu_status acu_group_cancel(acu_group *group);
 /*
  * Take no more members, wait until the present ones are over, at most `timeout` nanoseconds, and
  * then give up those that are left: no member is in flight on return. Returns the first failure,
- * else ACU_TIMEOUT if some had to be given up, else ACU_OK; or WOULD_WAIT, in which case nothing
+ * else ACU_TIMEOUT if some had to be given up, else ACU_OK; or IN_CALLBACK, in which case nothing
  * was done. What the device has begun runs to its end, unseen, and owns what it needs.
  */
 ACU_API acu_status acu_group_drain(acu_group *group, uint64_t timeout);

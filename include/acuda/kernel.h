@@ -82,7 +82,7 @@ ACU_API void acu_module_release(acu_module *module); /* its kernels keep the mod
  *
  * acu_module_poll, acu_kernel_poll: ACU_OK if loaded, NOT_READY while loading, else why it failed
  * (for a kernel also NOT_FOUND, or ARGUMENTS if it was declared wrongly). Never block.
- * acu_module_wait, acu_kernel_wait: wait for that. Block; further errors: TIMEOUT, WOULD_WAIT.
+ * acu_module_wait, acu_kernel_wait: wait for that. Block; further errors: TIMEOUT, IN_CALLBACK.
  */
 ACU_API acu_status acu_module_poll(acu_module *module);
 ACU_API acu_status acu_module_wait(acu_module *module, uint64_t timeout);

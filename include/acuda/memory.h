@@ -93,7 +93,7 @@ ACU_API acu_status acu_buffer_wrap_device(acu_device *device, CUdeviceptr memory
  * SHARED (other handles, tensors), BUSY (work in flight, or it is just being allocated: try again),
  * DEVICE_LOST, STALE.
  */
-ACU_API acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address);
+ACU_API acu_status acu_buffer_detach(acu_buffer *buffer, CUdeviceptr *address);
 
 ACU_API size_t acu_buffer_bytes(const acu_buffer *buffer);
 ACU_API acu_memory_kind acu_buffer_kind(const acu_buffer *buffer);

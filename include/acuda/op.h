@@ -298,7 +298,7 @@ ACU_API acu_op *acu_op_take(acu_val *value, acu_site site);
 /*
  * `fn` receives the values of `x` and returns the op to run next, which is ordered after `x`
  * whether they share data or not. It runs during submit, on the submitting thread. It may make and
- * submit ops, but not wait (waiting fails with WOULD_WAIT). If it returns NULL, the submission
+ * submit ops, but not wait (waiting fails with IN_CALLBACK). If it returns NULL, the submission
  * fails with CALLBACK. In the macro, `fn` is followed by the user data and, optionally, its release
  * function: acu_then(x, f, p, free).
  */
@@ -718,7 +718,7 @@ static inline acu_op *acui_launch_on(acu_kernel *kernel, acu_config config, cons
 /*
  * Any call that enqueues work on a CUDA stream: a vendor library's, another runtime's. `fn` runs
  * when the op is issued, with the device's context current. It must enqueue on `stream` only, and
- * neither wait nor submit, nor start a scheduled submission (all fail with WOULD_WAIT). The
+ * neither wait nor submit, nor start a scheduled submission (all fail with IN_CALLBACK). The
  * arguments say which data the call touches: they order it, and keep the data alive. If `fn`
  * returns anything but ACU_OK, the submission fails with CALLBACK. Yields its arguments.
  */

@@ -347,7 +347,7 @@ ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
  * Open cuBLAS for the device now, so that no product waits for it, or to learn why it is not used.
  * Blocks, the first time, while it is opened. Driver: what cuBLAS calls. Errors: NOT_FOUND (it is
  * switched off; or the places where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it
- * can not be used on this device: cuBLAS's status), NO_MEMORY, WOULD_WAIT in a callback.
+ * can not be used on this device: cuBLAS's status), NO_MEMORY, IN_CALLBACK in a callback.
  */
 ACU_API acu_status acu_cublas_load(acu_device *device);
 /* The version of the library that is open: 130002 for 13.0.2; 0: none is. */

@@ -118,8 +118,8 @@ ACU_API acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed);
 
 /* Bytes count whole blocks. High-water marks count from the pool's creation, or the last reset of
  * them. */
-typedef struct acu_pool_stats {
-    size_t size;          /* sizeof(acu_pool_stats), set by the caller */
+typedef struct acu_pool_statistics {
+    size_t size;          /* sizeof(acu_pool_statistics), set by the caller */
     size_t limit, keep;   /* as set; SIZE_MAX: none */
     size_t in_use;        /* bytes in buffers */
     size_t cached;        /* bytes that are free */
@@ -141,10 +141,10 @@ typedef struct acu_pool_stats {
     size_t reserved, reserved_high; /* what the driver's pool holds; 0 where it has none */
     size_t bound;         /* the most that it holds while the device works, soon after exceeding it
                            * (see `keep` above); SIZE_MAX: no bound */
-} acu_pool_stats;
+} acu_pool_statistics;
 
 /* Driver: cuEventQuery, for in_flight; cuMemPoolGetAttribute, for reserved. */
-ACU_API acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats);
+ACU_API acu_status acu_pool_stats(acu_pool *pool, acu_pool_statistics *stats);
 /* The high-water marks restart from the current values. Driver: cuMemPoolSetAttribute. */
 ACU_API acu_status acu_pool_reset_high(acu_pool *pool);
 

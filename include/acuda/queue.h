@@ -78,7 +78,7 @@ ACU_API acu_status acu_queue_take(acu_queue *queue, acu_completion *list, size_t
                                   size_t *count);
 
 /* The same, but blocks until there is a completion or a callback was called, at most `timeout`
- * nanoseconds. Also returns ACU_TIMEOUT, and WOULD_WAIT in a callback. */
+ * nanoseconds. Also returns ACU_TIMEOUT, and IN_CALLBACK in a callback. */
 ACU_API acu_status acu_queue_wait(acu_queue *queue, acu_completion *list, size_t room,
                                   size_t *count, uint64_t timeout);
 

@@ -7,7 +7,7 @@
  * memory. Once everything before a copy is over, acuda's helper threads move the data in chunks:
  * from the program's memory into acuda's pinned memory and from there to the device, or the other
  * way, with the device and several threads working at the same time. What comes later waits on the
- * host until the copy is over. acu_explain calls it a "staged copy"; acu_counters_read counts such
+ * host until the copy is over. acu_explain calls it a "staged copy"; acu_process_stats counts such
  * copies and their bytes.
  *
  * The device writes only to acuda's memory. The program may use its own memory again once the
@@ -15,7 +15,7 @@
  * copy *to* pageable memory any more (its future's handles were released, and nobody has the
  * buffer, a tensor of it, or an operation in flight that reads it), the remaining chunks are not
  * written. A submission that never had a future is carried out whole. A submission that is
- * cancelled or passes its deadline stops between two chunks, unless others use its op; what it was
+ * cancelled or passes its timeout stops between two chunks, unless others use its op; what it was
  * to write then counts as not computed.
  *
  * Copies between devices that turned out to have no direct access to each other

@@ -43,8 +43,8 @@ typedef enum acu_scope {
     X(ACU_ERR_BAD_HANDLE, -11, CALL, "not a live handle of this kind")                             \
     X(ACU_ERR_CONSUMED, -12, CALL, "the operation was taken already")                              \
     X(ACU_ERR_SHARED, -13, CALL, "must not be written or owned here")                              \
-    X(ACU_ERR_WOULD_WAIT, -14, CALL, "waiting is not allowed here")                                \
-    X(ACU_ERR_WOULD_BLOCK, -15, CALL, "no room for more work in flight")                           \
+    X(ACU_ERR_IN_CALLBACK, -14, CALL, "not allowed inside a callback")                             \
+    X(ACU_ERR_FULL, -15, CALL, "no room for more work in flight")                                  \
     X(ACU_ERR_BUSY, -16, CALL, "in use, or chosen otherwise before")                               \
     X(ACU_ERR_PTX, -17, CALL, "the driver refused the module's code")                              \
     X(ACU_ERR_IO, -18, CALL, "a file could not be read")                                           \
@@ -54,7 +54,7 @@ typedef enum acu_scope {
     X(ACU_ERR_DEVICE_MEMORY, -33, OPERATION, "out of device memory")                               \
     X(ACU_ERR_DEPENDENCY, -34, OPERATION, "what it depends on failed")                             \
     X(ACU_ERR_CANCELLED, -35, OPERATION, "cancelled")                                              \
-    X(ACU_ERR_DEADLINE, -36, OPERATION, "its deadline passed")                                     \
+    X(ACU_ERR_DEADLINE, -36, OPERATION, "not complete within its timeout")                         \
     X(ACU_ERR_CALLBACK, -37, OPERATION, "the program's own function failed")                       \
     X(ACU_ERR_DEVICE_LOST, -64, DEVICE, "the device was lost to a fault")                          \
     X(ACU_ERR_FORKED, -65, DEVICE, "CUDA can not be used in the child of a fork")                  \

@@ -7,7 +7,7 @@
  * happen in any program, without its doing: the first use of a built-in op waits for its kernels to
  * be loaded, and other submissions wait for host work before them, for room (max_in_flight), or for
  * a runtime thread. CUDA does not know of such work. The functions below do: poll and wait include
- * it, functions that mark the end of a stream refuse (WOULD_WAIT) while work is still to come, and
+ * it, functions that mark the end of a stream refuse (BUSY) while work is still to come, and
  * acu_stream_settle waits until all of it is on the stream. The program's own calls on
  * acu_stream_raw do not see it.
  *
@@ -44,12 +44,12 @@ ACU_API acu_status acu_stream_create(acu_device *device, int priority, acu_strea
 ACU_API acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream);
 
 /* A new stream whose work starts after everything that `stream` holds now (fork), with the same
- * priority. WOULD_WAIT: something that was submitted to `stream` is not on it yet. */
+ * priority. BUSY: something that was submitted to `stream` is not on it yet. */
 ACU_API acu_status acu_stream_fork(acu_stream *stream, acu_stream **forked);
 
 /* Work put on `stream` from now on starts after everything that `other` holds now, also across
  * devices. Does not block. Driver: cuEventRecord on `other`, cuStreamWaitEvent on `stream`. Errors:
- * WOULD_WAIT (something that was submitted to `other` is not on it yet); CAPTURE, as for all
+ * BUSY (something that was submitted to `other` is not on it yet); CAPTURE, as for all
  * functions here that put something on a stream: the program is capturing it. */
 ACU_API acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other);
 
@@ -58,12 +58,12 @@ ACU_API acu_status acu_stream_order_after(acu_stream *stream, acu_stream *other)
 ACU_API acu_status acu_stream_poll(acu_stream *stream);
 /* Block until everything that was submitted to the stream so far, and everything on it by then, is
  * complete, at most `timeout` nanoseconds. Work submitted behind a use that was begun (use.h) gets
- * onto the stream only when that use ends. Errors: TIMEOUT, WOULD_WAIT in a callback, CAPTURE, the
+ * onto the stream only when that use ends. Errors: TIMEOUT, IN_CALLBACK in a callback, CAPTURE, the
  * device's. Driver: cuEventRecord, cuEventQuery. */
 ACU_API acu_status acu_stream_wait(acu_stream *stream, uint64_t timeout);
 /* Block until everything that was submitted to the stream so far is on it, or over: then its end
  * can be marked, and work placed behind it by hand. At most `timeout` nanoseconds; work that other
- * threads submit meanwhile is not waited for. Errors: TIMEOUT, WOULD_WAIT in a callback, the
+ * threads submit meanwhile is not waited for. Errors: TIMEOUT, IN_CALLBACK in a callback, the
  * device's. */
 ACU_API acu_status acu_stream_settle(acu_stream *stream, uint64_t timeout);
 
@@ -79,13 +79,13 @@ ACU_API void acu_stream_release(acu_stream *stream);
 /* An event. `timing` makes it usable for acu_event_elapsed_ms, and recording it six times
  * dearer. */
 ACU_API acu_status acu_event_create(acu_device *device, bool timing, acu_event **event);
-/* Mark the end of what `stream` holds now. Both must be of the same device. WOULD_WAIT: something
+/* Mark the end of what `stream` holds now. Both must be of the same device. BUSY: something
  * that was submitted to the stream is not on it yet. Driver: cuEventRecord. */
 ACU_API acu_status acu_event_record(acu_event *event, acu_stream *stream);
 /* ACU_OK if the work marked by the last record is complete (or nothing was recorded), else
  * ACU_NOT_READY. Driver: cuEventQuery. */
 ACU_API acu_status acu_event_poll(acu_event *event);
-/* Block until then, at most `timeout` nanoseconds. Errors: TIMEOUT, WOULD_WAIT in a callback. */
+/* Block until then, at most `timeout` nanoseconds. Errors: TIMEOUT, IN_CALLBACK in a callback. */
 ACU_API acu_status acu_event_wait(acu_event *event, uint64_t timeout);
 /* Work put on `stream` from now on starts after the event's last record. If nothing was recorded:
  * INVALID, where CUDA itself would silently not wait. Driver: cuStreamWaitEvent. */

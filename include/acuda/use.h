@@ -36,20 +36,16 @@ typedef struct acu_use acu_use;
  * use acu_use_begin_wait. Driver: cuStreamWaitEvent, at most one for each other stream;
  * cuStreamIsCapturing.
  * Errors: DEPENDENCY (data that it would read was not computed), CAPTURE (the stream is being
- * captured), INVALID (an op or a scalar among the arguments, or no arguments), WOULD_WAIT (in a
+ * captured), INVALID (an op or a scalar among the arguments, or no arguments), IN_CALLBACK (in a
  * foreign call or a policy's function), DEVICE_LOST, NO_MEMORY.
  */
-#define acu_use_begin(stream, use, ...)                                                            \
-    acu_stream_use((stream), ACU_ARGS(__VA_ARGS__), ACU_SITE, (use))
-ACU_API acu_status acu_stream_use(acu_stream *stream, const acu_arg *args, size_t count,
-                                  acu_site site, acu_use **use);
+ACU_API acu_status acu_use_begin(acu_stream *stream, const acu_arg *args, size_t count,
+                                 acu_site site, acu_use **use);
 
 /* The same, but blocks until everything that comes before is on the device, at most `timeout`
- * nanoseconds (TIMEOUT). WOULD_WAIT in a callback. */
-#define acu_use_begin_wait(stream, timeout, use, ...)                                              \
-    acu_stream_use_wait((stream), ACU_ARGS(__VA_ARGS__), ACU_SITE, (timeout), (use))
-ACU_API acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, size_t count,
-                                       acu_site site, uint64_t timeout, acu_use **use);
+ * nanoseconds (TIMEOUT). IN_CALLBACK in a callback. */
+ACU_API acu_status acu_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t count,
+                                      acu_site site, uint64_t timeout, acu_use **use);
 
 /*
  * End the use: all of its work is on the stream, and the use ends when the stream gets there. `use`
@@ -63,23 +59,34 @@ ACU_API acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, 
  * event: there it waits for the work. Driver: cuEventRecord, cuStreamIsCapturing; in that exception
  * cuStreamSynchronize.
  * Errors: CAPTURE (the stream is being captured: the use was not ended, try again after the
- * capture), WOULD_WAIT; NO_MEMORY for the future, but the use is ended all the same; a lost device
+ * capture), IN_CALLBACK; NO_MEMORY for the future, but the use is ended all the same; a lost device
  * is reported on the future.
  */
 ACU_API acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future);
 
 ACU_END
 
-#ifdef __cplusplus /* for the macros above: in C++ a list is one argument */
-static inline acu_status acu_stream_use(acu_stream *stream, acui_list<acu_arg> args, acu_site site,
-                                        acu_use **use)
+/*
+ * In C and C++ both are called with the arguments as a list, through macros of the same names:
+ *   acu_use_begin(stream, &use, acu_in(x), acu_out(y))
+ *   acu_use_begin_wait(stream, timeout, &use, acu_in(x), acu_out(y))
+ * A name in parentheses is the function: (acu_use_begin)(stream, args, count, ACU_SITE, &use).
+ */
+#ifdef __cplusplus /* there a list is one argument */
+static inline acu_status acu_use_begin(acu_stream *stream, acui_list<acu_arg> args, acu_site site,
+                                       acu_use **use)
 {
-    return acu_stream_use(stream, args.items, args.count, site, use);
+    return acu_use_begin(stream, args.items, args.count, site, use);
 }
-static inline acu_status acu_stream_use_wait(acu_stream *stream, acui_list<acu_arg> args,
-                                             acu_site site, uint64_t timeout, acu_use **use)
+static inline acu_status acu_use_begin_wait(acu_stream *stream, acui_list<acu_arg> args,
+                                            acu_site site, uint64_t timeout, acu_use **use)
 {
-    return acu_stream_use_wait(stream, args.items, args.count, site, timeout, use);
+    return acu_use_begin_wait(stream, args.items, args.count, site, timeout, use);
 }
 #endif
+#define acu_use_begin(stream, use, ...)                                                            \
+    acu_use_begin((stream), ACU_ARGS(__VA_ARGS__), ACU_SITE, (use))
+#define acu_use_begin_wait(stream, timeout, use, ...)                                              \
+    acu_use_begin_wait((stream), ACU_ARGS(__VA_ARGS__), ACU_SITE, (timeout), (use))
+
 #endif

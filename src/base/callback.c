@@ -88,12 +88,12 @@ acu_status acui_refuse_wait(const char *function)
     if (depth == 0)
         return ACU_OK;
     if (depth >= BOUND)
-        return acui_fail(ACU_ERR_WOULD_WAIT,
+        return acui_fail(ACU_ERR_IN_CALLBACK,
                          "%s waits, and is called inside a function that acuda runs while it puts "
                          "work on a stream, or chooses one (of a foreign call, of a policy): that "
                          "may neither wait nor submit. Do either before, or once it has returned",
                          function);
-    return acui_fail(ACU_ERR_WOULD_WAIT,
+    return acui_fail(ACU_ERR_IN_CALLBACK,
                      "%s waits, and is called inside a function that acuda runs (then, map, a "
                      "completion callback, host work, the release of user data): what it waits for "
                      "may need this thread. Submit here, and wait elsewhere",

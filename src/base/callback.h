@@ -34,7 +34,7 @@ acu_status acui_callback_leave_asked(acu_status was, acu_status status, const ch
 #define ACUI_OUTCOME 40
 const char *acui_outcome_words(acu_status outcome, char *words);
 
-/* ACU_OK outside of callbacks. Inside one it fails with WOULD_WAIT and names the waiting
+/* ACU_OK outside of callbacks. Inside one it fails with IN_CALLBACK and names the waiting
  * `function`. */
 acu_status acui_refuse_wait(const char *function);
 

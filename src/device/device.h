@@ -378,7 +378,7 @@ acu_device *acui_device_find(int ordinal);
  * flight on `device`, and `stop` after the last close of the process, to end the engine's threads.
  * Set once. */
 typedef struct acui_close_hooks {
-    acu_status (*drain)(acu_device *device); /* DEVICE_LOST, WOULD_WAIT or ACU_OK */
+    acu_status (*drain)(acu_device *device); /* DEVICE_LOST, IN_CALLBACK or ACU_OK */
     void (*stop)(void);
     /* acu_device_wait; NULL: it polls acui_in_flight. */
     acu_status (*wait)(acu_device *device, uint64_t timeout);
@@ -432,7 +432,7 @@ static inline bool acui_stream_is_held(const acu_stream *stream)
            atomic_load_explicit(&backlog->tasks[0], memory_order_acquire) ||
            atomic_load_explicit(&backlog->tasks[1], memory_order_acquire);
 }
-/* WOULD_WAIT if so: nobody can tell yet where the stream's end is. */
+/* BUSY if so: nobody can tell yet where the stream's end is. */
 acu_status acui_stream_check_held(const acu_stream *stream, const char *function);
 
 /* The handle, to be given to others than acuda. */

@@ -117,8 +117,7 @@ acu_status acui_loader_give(acui_job *job)
     acu_status st = ACU_OK;
     pthread_mutex_lock(&loader.lock);
     if (loader.waiting == WAITING)
-        st = acui_fail(ACU_ERR_WOULD_BLOCK, "%d modules and the like are waiting to be loaded",
-                       WAITING);
+        st = acui_fail(ACU_ERR_FULL, "%d modules and the like are waiting to be loaded", WAITING);
     else if (!have_thread())
         st = acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for what takes long");
     if (st == ACU_OK) {

@@ -16,7 +16,7 @@ typedef struct acui_job {
     void (*run)(struct acui_job *job);
 } acui_job;
 
-/* Queue the job; on failure it remains the caller's. Errors: NO_MEMORY, WOULD_BLOCK. Never
+/* Queue the job; on failure it remains the caller's. Errors: NO_MEMORY, FULL. Never
  * blocks. */
 acu_status acui_loader_give(acui_job *job);
 /* Wait until the device has no job; false at the deadline (of acui_now). Blocks. */

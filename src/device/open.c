@@ -336,7 +336,7 @@ acu_status acu_close(acu_device *device)
         return closed_already(device);
     acui_close_hooks h = acui_close_hooks_set();
     acu_status st = h.drain ? h.drain(device) : ACU_OK;
-    if (st == ACU_ERR_WOULD_WAIT)
+    if (st == ACU_ERR_IN_CALLBACK)
         return st;
     bool last;
     pthread_mutex_lock(&opening);

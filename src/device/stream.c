@@ -261,7 +261,7 @@ acu_status acui_stream_check_held(const acu_stream *stream, const char *function
 {
     if (!acui_stream_is_held(stream))
         return ACU_OK;
-    return acui_fail(ACU_ERR_WOULD_WAIT,
+    return acui_fail(ACU_ERR_BUSY,
                      "%s: something that was submitted to the stream is still held back on the "
                      "host, and this would not come behind it; acu_stream_settle waits until it is "
                      "on the stream",

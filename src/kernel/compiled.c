@@ -32,14 +32,14 @@ static struct {
     uint64_t turn, bytes, limit;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .limit = MEMORY};
 
-static _Atomic(uint64_t) counts[sizeof(acu_compile_counts) / sizeof(uint64_t)];
+static _Atomic(uint64_t) counts[sizeof(acu_compile_statistics) / sizeof(uint64_t)];
 
 void acui_compile_count(size_t field)
 {
     atomic_fetch_add_explicit(&counts[field / sizeof *counts], 1, memory_order_relaxed);
 }
 
-void acu_compile_counts_read(acu_compile_counts *out)
+void acu_compile_stats(acu_compile_statistics *out)
 {
     uint64_t copy[sizeof counts / sizeof *counts];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)

@@ -188,7 +188,7 @@ acu_status acu_kernel_wait(acu_kernel *kernel, uint64_t timeout)
     ACUI_CHECK(kernel, KERNEL);
     if (acui_kernel_state(kernel) == ACUI_LOADING) {
         acu_status st = acu_module_wait(kernel->module, timeout);
-        if (st == ACU_TIMEOUT || st == ACU_ERR_WOULD_WAIT)
+        if (st == ACU_TIMEOUT || st == ACU_ERR_IN_CALLBACK)
             return st;
     }
     return acu_kernel_poll(kernel);

@@ -48,9 +48,9 @@ bool acui_request_put_includes(acui_request *request);
  * compiler was asked. Blocks. */
 acu_status acui_compile(const acui_request *request, acu_code **code);
 void acui_compile_set_memory(uint64_t limit); /* limit in bytes; 0: nothing is kept */
-/* Count one more in a field of acu_compile_counts. */
+/* Count one more in a field of acu_compile_statistics. */
 void acui_compile_count(size_t field);
-#define ACUI_COMPILE_COUNT(name) acui_compile_count(offsetof(acu_compile_counts, name))
+#define ACUI_COMPILE_COUNT(name) acui_compile_count(offsetof(acu_compile_statistics, name))
 
 /* ---- disk.c ---- */
 acu_status acui_disk_set(const char *folder, uint64_t limit); /* NULL: no folder */

@@ -17,7 +17,7 @@ typedef struct acui_load_watch {
 /*
  * Begin to load a module, which may be used at once (kernel.h). What the source points to is
  * copied, unless the module is built in. Never blocks. Errors: INVALID, BUSY (the name), NO_MEMORY,
- * WOULD_BLOCK; after these nobody is told.
+ * FULL; after these nobody is told.
  */
 acu_status acui_load_begin(acu_device *device, const acu_module_source *source, bool built_in,
                            const acui_load_watch *watch, acu_module **module);

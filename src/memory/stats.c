@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Of cached memory: how much work in flight still uses, and the largest block. pool->lock. */
-static void look_at_cache(acu_pool *pool, acu_pool_stats *stats)
+static void look_at_cache(acu_pool *pool, acu_pool_statistics *stats)
 {
     for (size_t bin = 0; bin < ACUI_BINS; bin++)
         for (acui_block *b = pool->bins[bin]; b; b = b->next) {
@@ -20,27 +20,27 @@ static void look_at_cache(acu_pool *pool, acu_pool_stats *stats)
         stats->fragmentation = 1.0 - (double)stats->largest / (double)pool->cached;
 }
 
-static acu_pool_stats read_stats(acu_pool *pool)
+static acu_pool_statistics read_stats(acu_pool *pool)
 {
     acui_lock_take(&pool->lock);
     acui_pool_note_high(pool);
-    acu_pool_stats stats = {.limit = pool->limit,
-                            .keep = pool->keep,
-                            .in_use = pool->in_use,
-                            .cached = pool->cached,
-                            .held = acui_pool_holds(pool),
-                            .in_use_high = pool->in_use_high,
-                            .held_high = pool->held_high,
-                            .blocks_in_use = pool->blocks_in_use,
-                            .blocks_cached = pool->blocks_cached,
-                            .hits = pool->hits,
-                            .misses = pool->misses,
-                            .waits = pool->waits,
-                            .retries = pool->retries,
-                            .put_off = pool->put_off,
-                            .failures = pool->failures,
-                            .trimmed = pool->trimmed,
-                            .bound = acui_pool_bound(pool)};
+    acu_pool_statistics stats = {.limit = pool->limit,
+                                 .keep = pool->keep,
+                                 .in_use = pool->in_use,
+                                 .cached = pool->cached,
+                                 .held = acui_pool_holds(pool),
+                                 .in_use_high = pool->in_use_high,
+                                 .held_high = pool->held_high,
+                                 .blocks_in_use = pool->blocks_in_use,
+                                 .blocks_cached = pool->blocks_cached,
+                                 .hits = pool->hits,
+                                 .misses = pool->misses,
+                                 .waits = pool->waits,
+                                 .retries = pool->retries,
+                                 .put_off = pool->put_off,
+                                 .failures = pool->failures,
+                                 .trimmed = pool->trimmed,
+                                 .bound = acui_pool_bound(pool)};
     look_at_cache(pool, &stats);
     acui_lock_give(&pool->lock);
     return stats;
@@ -54,14 +54,15 @@ static size_t attribute(acu_pool *pool, unsigned which)
     return (size_t)value;
 }
 
-acu_status acu_pool_get_stats(acu_pool *pool, acu_pool_stats *stats)
+acu_status acu_pool_stats(acu_pool *pool, acu_pool_statistics *stats)
 {
     ACUI_CHECK(pool, POOL);
     if (!stats || stats->size < sizeof stats->size)
-        return acui_fail(ACU_ERR_INVALID, "acu_pool_get_stats: %s",
-                         stats ? "set the size to sizeof(acu_pool_stats)" : "nowhere to put them");
+        return acui_fail(ACU_ERR_INVALID, "acu_pool_stats: %s",
+                         stats ? "set the size to sizeof(acu_pool_statistics)"
+                               : "nowhere to put them");
     acui_pool_look(pool);
-    acu_pool_stats s = read_stats(pool);
+    acu_pool_statistics s = read_stats(pool);
     acui_entered entered;
     if (pool->raw && acui_enter_to_free(pool->device, &entered)) {
         s.reserved = attribute(pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);

@@ -68,7 +68,7 @@ acu_status acui_cublas_fail(const char *call, int status);
 
 /* ---- handles.c: what a device has of it ---- */
 /* Have the device's first handle made, unless that was done. Never blocks. Errors: NO_MEMORY,
- * WOULD_BLOCK. */
+ * FULL. */
 acu_status acui_cublas_begin(acu_device *device);
 /* The point that is pending while the first handle is made; the device holds it. NULL: the handle
  * is there, or never will be. */

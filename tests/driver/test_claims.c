@@ -61,8 +61,8 @@ static void devices(void **state)
     CALLS("", (acu_device_info_of(device), acu_device_raw(device), acu_device_context(device), 0));
     CALLS("", acu_open(&options, &again));
     CALLS("", acu_close(again));
-    CALLS("", acu_graphs_counts(device, &(acu_graph_counts){0}));
-    CALLS("", acu_graphs_wait(device));
+    CALLS("", acu_graph_cache_stats(device, &(acu_graph_cache_statistics){0}));
+    CALLS("", acu_graph_cache_wait(device));
 }
 
 static void another_device(void **state)
@@ -209,7 +209,7 @@ static void buffers(void **state)
     CALLS("EventQuery", acu_buffer_create(device, 1 << 20, &buffer));
     acu_buffer_release(buffer);
     CALLS("", acu_buffer_create(device, 1 << 20, &buffer));
-    CALLS("", acu_buffer_leak(buffer, &address));
+    CALLS("", acu_buffer_detach(buffer, &address));
     test_enter(device);
     assert_int_equal(acu_driver()->MemFree(address), 0);
     test_leave(device);
@@ -232,13 +232,13 @@ static void pools(void **state)
     acu_pool *pool;
     acu_buffer *buffer;
     acu_pool_options options = {.size = sizeof options};
-    acu_pool_stats stats = {.size = sizeof stats};
+    acu_pool_statistics stats = {.size = sizeof stats};
     if (!acu_device_info_of(device)->memory_pools)
         skip();
     CALLS("MemPoolCreate MemPoolSetAttribute", acu_pool_create(device, &options, &pool));
     CALLS("MemAllocFromPoolAsync EventRecord", acu_buffer_create_from(pool, 4096, &buffer));
     acu_buffer_release(buffer);
-    CALLS("EventQuery MemPoolGetAttribute", acu_pool_get_stats(pool, &stats));
+    CALLS("EventQuery MemPoolGetAttribute", acu_pool_stats(pool, &stats));
     CALLS("MemPoolSetAttribute", acu_pool_set_limits(pool, 1 << 20, 0));
     CALLS("MemFreeAsync MemPoolTrimTo", acu_pool_trim(pool, 0, NULL));
     CALLS("MemPoolSetAttribute", acu_pool_reset_high(pool));

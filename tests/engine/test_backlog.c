@@ -138,13 +138,13 @@ static void assert_sum(const bench *b, float want)
 static void refuse_end(bench *b)
 {
     acu_stream *forked = NULL;
-    assert_fails(acu_event_record(b->event, b->stream), ACU_ERR_WOULD_WAIT,
+    assert_fails(acu_event_record(b->event, b->stream), ACU_ERR_BUSY,
                  "acu_event_record|acu_stream_settle");
     assert_int_equal(acu_event_poll(b->event), ACU_OK); /* nothing was recorded */
-    assert_fails(acu_stream_fork(b->stream, &forked), ACU_ERR_WOULD_WAIT,
+    assert_fails(acu_stream_fork(b->stream, &forked), ACU_ERR_BUSY,
                  "acu_stream_fork|acu_stream_settle");
     assert_null(forked);
-    assert_fails(acu_stream_order_after(b->other, b->stream), ACU_ERR_WOULD_WAIT,
+    assert_fails(acu_stream_order_after(b->other, b->stream), ACU_ERR_BUSY,
                  "acu_stream_order_after|acu_stream_settle");
     assert_works(acu_stream_order_after(b->stream, b->other));
     assert_works(acu_stream_order_after(b->stream, b->stream)); /* it is in that order anyway */

@@ -89,8 +89,8 @@ static acu_op *step(bed *b, int i, uint32_t c)
 
 static uint64_t batched(const bed *b)
 {
-    acu_graph_counts counts;
-    assert_works(acu_graphs_counts(b->device, &counts));
+    acu_graph_cache_statistics counts;
+    assert_works(acu_graph_cache_stats(b->device, &counts));
     return counts.together;
 }
 
@@ -138,7 +138,7 @@ static void go(bed *b, uint32_t c, uint32_t steps)
     }
     test_host_gate_open();
     wait_for(futures, MANY, ACU_OK);
-    assert_works(acu_graphs_wait(b->device));
+    assert_works(acu_graph_cache_wait(b->device));
 }
 
 /* Their forms were seen, and have their graphs. */
@@ -312,7 +312,7 @@ static void results_of_their_own_too(void **state)
             assert_int_equal(got[N - 1], 4 * i);
             acu_future_release(futures[i]);
         }
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     end(&b);
 }
@@ -500,7 +500,7 @@ static void go_threads(bed *b)
     let_issuer_go(held);
     for (int i = 0; i < CREW; i++)
         wait_for(crew[i].futures, EACH, ACU_OK);
-    assert_works(acu_graphs_wait(b->device));
+    assert_works(acu_graph_cache_wait(b->device));
 }
 
 static void what_threads_submit_goes_as_one(void **state)
@@ -955,7 +955,7 @@ static void what_is_too_late_while_deferred_is_not_done(void **state)
 {
     (void)state;
     bed b = begin_issued();
-    acu_submit_options options = {.size = sizeof options, .deadline = ACU_MS(1)};
+    acu_submit_options options = {.size = sizeof options, .timeout = ACU_MS(1)};
     acu_future *futures[EACH], *late[EACH];
     acu_stream *held = defer_some(&b, futures, 3);
     for (int i = 0; i < EACH; i++) {

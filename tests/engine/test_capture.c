@@ -7,7 +7,7 @@
  */
 #include "support/support.h"
 
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 #include <acuda/managed.h>
 
 static const char kernel_ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
@@ -69,7 +69,7 @@ static void submit_all_sorts(acu_device *on)
         assert_works(acu_sync(
             on, acu_launch(kernel, ACU_GRID_BLOCK(1, 1, 1, 32, 1, 1), acu_inout(acu_add(x, x))),
             NULL));
-    assert_works(acu_graphs_wait(on));
+    assert_works(acu_graph_cache_wait(on));
     assert_works(acu_sync(on, acu_host(pass_host, NULL, acu_inout(acu_to_host(x))), NULL));
     assert_works(acu_sync(on, acu_foreign(enqueue, NULL, acu_inout(x)), NULL));
     assert_works(

@@ -260,7 +260,7 @@ static void *submit_on(void *user)
 {
     others *o = user;
     for (int i = 0; i < EACH; i++) {
-        acu_submit_options options = {.size = sizeof options, .deadline = i % 5 ? 0 : ACU_MS(1)};
+        acu_submit_options options = {.size = sizeof options, .timeout = i % 5 ? 0 : ACU_MS(1)};
         acu_future *future = NULL;
         assert_works(acu_submit(o->device, some_op(o, i % 4), &options, &future));
         atomic_fetch_add(&o->submitted, 1);

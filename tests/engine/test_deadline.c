@@ -38,10 +38,10 @@ static acu_op *constant(int32_t value)
     return acu_full(VECTOR, acu_i32(value));
 }
 
-static acu_future *submit_until(const bench *b, acu_op *op, uint64_t deadline)
+static acu_future *submit_until(const bench *b, acu_op *op, uint64_t timeout)
 {
     acu_submit_options options = {
-        .size = sizeof options, .stream = b->stream, .name = "request", .deadline = deadline};
+        .size = sizeof options, .stream = b->stream, .name = "request", .timeout = timeout};
     acu_future *future = NULL;
     assert_works(acu_submit(b->device, op, &options, &future));
     return future;
@@ -179,7 +179,7 @@ static void what_is_not_issued_by_then_never_is(void **state)
     acu_future *gate, *future;
     assert_works(acu_submit(device, acu_host(wait_for_callback, NULL, acu_inout(host)), NULL,
                             &gate));
-    acu_submit_options options = {.size = sizeof options, .deadline = ACU_MS(1)};
+    acu_submit_options options = {.size = sizeof options, .timeout = ACU_MS(1)};
     acu_op *op = acu_op_foreign(count_run, ACU_USER(NULL), ACU_ARGS(acu_in(host)), ACU_SITE);
     assert_works(acu_submit(device, op, &options, &future));
     assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
@@ -194,10 +194,10 @@ static void what_is_not_issued_by_then_never_is(void **state)
     told = 0;
     assert_works(acu_submit(device, acu_host(wait_for_callback, NULL, acu_inout(host)), NULL,
                             &gate));
-    options.deadline = 1;
+    options.timeout = 1;
     assert_works(acu_submit(device, op, &options, NULL));
     acu_op *empty = acu_empty(ACU_I32, VECTOR);
-    options.deadline = ACU_MS(1);
+    options.timeout = ACU_MS(1);
     acu_op *last = acu_copy(empty, host);
     assert_works(acu_submit(device, last, &options, &future));
     assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
@@ -215,14 +215,14 @@ static void a_submission_in_time_is_not_affected(void **state)
 {
     (void)state;
     acu_device *device = test_open();
-    acu_submit_options options = {.size = sizeof options, .deadline = ACU_SECONDS(1000)};
+    acu_submit_options options = {.size = sizeof options, .timeout = ACU_SECONDS(1000)};
     for (int i = 0; i < MANY; i++) {
         acu_future *future;
         assert_works(acu_submit(device, constant(i), &options, &future));
         assert_works(acu_future_wait(future, ACU_FOREVER));
         acu_future_release(future);
     }
-    options.deadline = ACU_FOREVER;
+    options.timeout = ACU_FOREVER;
     assert_works(acu_submit(device, constant(1), &options, NULL));
     test_close(device); /* does not wait for deadlines */
     test_leaks_none();
@@ -264,7 +264,7 @@ static void one_that_is_late_at_once_is_received(void **state)
     receiver r = {.keeps = false};
     for (int i = 0; i < 2; i++, r.keeps = true) {
         assert_works(acu_queue_create(NULL, &r.queue));
-        acu_submit_options options = {.size = sizeof options, .queue = r.queue, .deadline = 1};
+        acu_submit_options options = {.size = sizeof options, .queue = r.queue, .timeout = 1};
         pthread_t thread;
         void *received = NULL;
         test_host_gate_close();
@@ -294,7 +294,7 @@ static void the_next_is_seen_in_time(void **state)
     assert_works(acu_queue_create(NULL, &queue));
     acu_submit_options options = {.size = sizeof options, .stream = b.stream, .queue = queue};
     for (int i = 0; i < GIVEN; i++) {
-        options.deadline = deadlines[i];
+        options.timeout = deadlines[i];
         assert_works(acu_submit(b.device, constant(i), &options, NULL));
     }
     for (int i = 0; i < GIVEN; i++) {

@@ -204,12 +204,12 @@ static void graphs_and_why_not(void **state)
     explain_one(device, two(kernel, x, 1));
     says("nodes 0 to 1: directly; its form was not seen before|0 launch add|1 launch add|, after 0");
     explain_one(device, two(kernel, x, 1));
-    assert_works(acu_graphs_wait(device));
+    assert_works(acu_graph_cache_wait(device));
     explain_one(device, two(kernel, x, 1));
     says("nodes 0 to 1: an executable graph; 0 of 2 nodes set");
     explain_one(device, two(kernel, x, 2));
     says("an executable graph; 1 of 2 nodes set");
-    assert_works(acu_graphs_limit(device, 0));
+    assert_works(acu_graph_cache_limit(device, 0));
     explain_one(device, two(kernel, x, 2));
     says("directly; executable graphs are switched off");
     acu_tensor_release(x);
@@ -228,7 +228,7 @@ static void warm_submissions_have_graphs_made(void **state)
     acu_future *future;
     assert_works(acu_submit(device, two(kernel, x, 1), &options, &future));
     drop(future);
-    assert_works(acu_graphs_wait(device));
+    assert_works(acu_graph_cache_wait(device));
     explain_one(device, two(kernel, x, 1));
     says("an executable graph");
     acu_tensor_release(x);
@@ -247,7 +247,7 @@ static void forms_differ_in_what_comes_behind_what(void **state)
     for (int turn = 0; turn < 4; turn++) {
         acu_op *ops[] = {add(kernel, x, 1), add(kernel, y, 1), add(kernel, turn < 3 ? x : y, 2)};
         explain_one(device, acu_op_zip(ops, 3, ACU_SITE));
-        assert_works(acu_graphs_wait(device));
+        assert_works(acu_graph_cache_wait(device));
         if (turn > 1)
             says(turn < 3 ? "an executable graph|, after 0\n"
                           : "its form was not seen before|, after 1\n");

@@ -217,12 +217,12 @@ static void case_end(void **state)
     (void)state;
     acu_device *device = test_open();
     acu_kernel *behind = test_kernel(device, test_fault_ptx, "behind");
-    acu_pool_stats stats = {.size = sizeof stats};
+    acu_pool_statistics stats = {.size = sizeof stats};
     acu_tensor *large, *x;
     assert_works(acu_pool_set_limits(acu_device_pool(device), 0, ACU_KEEP_NONE));
     assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(1003), &large));
     assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(3), &x));
-    assert_works(acu_pool_get_stats(acu_device_pool(device), &stats));
+    assert_works(acu_pool_stats(acu_device_pool(device), &stats));
     assert_int_equal(stats.in_use, 1006 * 4);
     acu_tensor_release(large);
     assert_works(acu_tensor_alloc(device, ACU_I32, ACU_SHAPE(1001), &large));

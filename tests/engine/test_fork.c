@@ -7,7 +7,7 @@
 #include "support/support.h"
 
 #include <acuda/graph.h>
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 #include <acuda/queue.h>
 
 #include <pthread.h>
@@ -104,7 +104,7 @@ static void use_device(things *t)
     acu_module_source source = {.size = sizeof source, .ptx = test_fork_ptx};
     int count;
     size_t bytes;
-    acu_graph_counts counts;
+    acu_graph_cache_statistics counts;
     acu_cublas_settings cublas = {.size = sizeof cublas};
     acu_expression *expression;
     FORKED(acu_open(&options, &device));
@@ -116,9 +116,9 @@ static void use_device(things *t)
     FORKED(acu_device_wait(t->device, ACU_FOREVER));
     FORKED(acu_device_reset(t->device, &reset, &device));
     FORKED(acu_device_open_peer(t->device, t->device));
-    FORKED(acu_graphs_counts(t->device, &counts));
-    FORKED(acu_graphs_limit(t->device, 0));
-    FORKED(acu_graphs_wait(t->device));
+    FORKED(acu_graph_cache_stats(t->device, &counts));
+    FORKED(acu_graph_cache_limit(t->device, 0));
+    FORKED(acu_graph_cache_wait(t->device));
     FORKED(acu_module_load_ptx(t->device, NULL, test_fork_ptx, &t->module));
     FORKED(acu_module_load_async(t->device, &source, &t->future));
     FORKED(acu_kernel_get(t->module, "count", &t->kernel));
@@ -176,13 +176,13 @@ static void use_futures(things *t)
 
 static void ask(const things *t)
 {
-    acu_counters counters;
+    acu_process_statistics counters;
     char text[512];
     bool none = !acu_device_default() && !acu_device_info_of(t->device) &&
                 !acu_stream_raw(t->stream) && !acu_tensor_address(t->tensor) &&
                 acu_future_values(t->future) == 0 && acu_queue_fd(t->queue) < 0 &&
                 acu_cublas_version() == 0 && !acu_cublas_path();
-    acu_counters_read(&counters);
+    acu_process_stats(&counters);
     acu_driver_describe(text, sizeof text);
     acu_debug_live_report(text, sizeof text);
     acu_debug_live_blocks();
@@ -237,8 +237,8 @@ static void *work(void *context)
         acu_future_release(future);
         assert_works(acu_stream_create(again, 0, &stream));
         acu_stream_release(stream);
-        acu_counters counters;
-        acu_counters_read(&counters);
+        acu_process_statistics counters;
+        acu_process_stats(&counters);
         assert_works(acu_close(again));
     }
     acu_tensor_release(x);

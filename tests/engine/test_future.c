@@ -912,8 +912,8 @@ static void counters(void **state)
 {
     (void)state;
     bench b = open_bench();
-    acu_counters before, after;
-    acu_counters_read(&before);
+    acu_process_statistics before, after;
+    acu_process_stats(&before);
     assert_int_equal(before.submissions, before.submissions_done);
     assert_int_equal(before.operations, before.operations_done);
     acu_future *future = submit(&b, acu_dup(constant(1))); /* a fill and a copy */
@@ -931,7 +931,7 @@ static void counters(void **state)
     acu_future_release(future);
     test_gate_open();
     assert_works(acu_device_wait(b.device, ACU_FOREVER));
-    acu_counters_read(&after);
+    acu_process_stats(&after);
     assert_int_equal(after.submissions - before.submissions, 3);
     assert_int_equal(after.submissions_done - before.submissions_done, 3);
     assert_int_equal(after.submissions_failed - before.submissions_failed, 2);
@@ -944,7 +944,7 @@ static void counters(void **state)
 static void counters_of_a_lost_device(void **state)
 {
     (void)state;
-    acu_counters counts;
+    acu_process_statistics counts;
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventRecord,
                               .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
     acu_device *device = test_open();
@@ -957,7 +957,7 @@ static void counters_of_a_lost_device(void **state)
     acu_future_release(future);
     acu_tensor_release(x);
     test_close(device);
-    acu_counters_read(&counts);
+    acu_process_stats(&counts);
     assert_int_equal(counts.submissions, counts.submissions_done);
     assert_int_equal(counts.operations, counts.operations_done);
 }

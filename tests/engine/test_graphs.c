@@ -73,10 +73,10 @@ static void expect(acu_tensor *tensor, uint32_t value)
         assert_int_equal(got[i], value);
 }
 
-static acu_graph_counts counts(acu_device *device)
+static acu_graph_cache_statistics counts(acu_device *device)
 {
-    acu_graph_counts c;
-    assert_works(acu_graphs_counts(device, &c));
+    acu_graph_cache_statistics c;
+    assert_works(acu_graph_cache_stats(device, &c));
     return c;
 }
 
@@ -95,7 +95,7 @@ static uint32_t warm(const bed *b, uint32_t z)
     for (int i = 0; i < 2; i++) {
         assert_works(acu_sync(b->device, chain(b->step, b->z, b->x, 7, CHAIN), NULL));
         z = chain_on_host(z, 2, 7, CHAIN);
-        assert_works(acu_graphs_wait(b->device));
+        assert_works(acu_graph_cache_wait(b->device));
     }
     return z;
 }
@@ -107,7 +107,7 @@ static void what_comes_again_is_served(void **state)
     (void)state;
     bed b = begin();
     uint32_t z = warm(&b, 1);
-    acu_graph_counts before = counts(b.device);
+    acu_graph_cache_statistics before = counts(b.device);
     assert_int_equal(before.execs, 1);
     assert_int_equal(before.built, 1);
     for (uint32_t i = 0; i < 20; i++) {
@@ -115,7 +115,7 @@ static void what_comes_again_is_served(void **state)
         z = chain_on_host(z, 2, i, CHAIN);
         expect(b.z, z);
     }
-    acu_graph_counts after = counts(b.device);
+    acu_graph_cache_statistics after = counts(b.device);
     assert_int_equal(after.hits - before.hits, 20);
     assert_int_equal(after.execs, 1);
     end(&b);
@@ -135,7 +135,7 @@ static void copies_from_elsewhere_are_another_form(void **state)
         acu_tensor *from = i % 2 ? device : host;
         assert_works(acu_sync(b.device,
                               acu_zip(acu_copy(b.x, from), one_step(b.step, b.z, b.x, 0)), NULL));
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
         expect(b.x, i % 2 ? 5 : 0);
     }
     assert_int_equal(counts(b.device).execs, 2);
@@ -175,7 +175,7 @@ static void lengths_and_blocks_are_set(void **state)
         assert_works(acu_sync(b.device,
                               acu_launch(b.step, ACU_GRID_BLOCK(1, 1, 1, n, 1, 1), acu_inout(b.z),
                                          acu_in(y), acu_u32(0), acu_u32(N)), NULL));
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
         expect_both(b.x, (int)n, 5, 2);
         expect_both(b.z, (int)n, 8, 1);
     }
@@ -187,7 +187,7 @@ static void lengths_and_blocks_are_set(void **state)
 /* How many pieces the cache was asked for. */
 static uint64_t asked(acu_device *device)
 {
-    acu_graph_counts c = counts(device);
+    acu_graph_cache_statistics c = counts(device);
     return c.hits + c.misses;
 }
 
@@ -207,7 +207,7 @@ static void a_long_chain_gives_an_idle_device_a_head_start(void **state)
         assert_int_equal(asked(b.device) - before, PIECES);
         z = chain_on_host(z, 2, i, LONG);
         expect(b.z, z);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_int_equal(counts(b.device).execs, PIECES);
     assert_true(counts(b.device).hits >= PIECES * (TIMES - 2));
@@ -260,16 +260,16 @@ static void only_what_differs_is_set(void **state)
     bed b = begin();
     warm(&b, 1);
     assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 7, CHAIN), NULL));
-    acu_graph_counts before = counts(b.device);
+    acu_graph_cache_statistics before = counts(b.device);
     assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 7, CHAIN), NULL));
-    acu_graph_counts same = counts(b.device);
+    acu_graph_cache_statistics same = counts(b.device);
     assert_int_equal(same.set, before.set);
     assert_int_equal(same.skipped - before.skipped, CHAIN);
     acu_op *ops[CHAIN];
     for (uint32_t i = 0; i < CHAIN; i++)
         ops[i] = one_step(b.step, b.z, b.x, i == 3 ? 1000 : 7 + i);
     assert_works(acu_sync(b.device, acu_op_zip(ops, CHAIN, ACU_SITE), NULL));
-    acu_graph_counts one = counts(b.device);
+    acu_graph_cache_statistics one = counts(b.device);
     assert_int_equal(one.set - same.set, 1);
     assert_int_equal(one.skipped - same.skipped, CHAIN - 1);
     end(&b);
@@ -281,7 +281,7 @@ static void arguments_are_no_part_of_the_form(void **state)
     (void)state;
     bed b = begin();
     warm(&b, 1);
-    acu_graph_counts before = counts(b.device);
+    acu_graph_cache_statistics before = counts(b.device);
     acu_tensor *other = make(b.device, 5);
     acu_op *ops[CHAIN];
     for (uint32_t i = 0; i < CHAIN; i++)
@@ -312,7 +312,7 @@ static void new_memory_is_served(void **state)
         assert_works(acu_sync(b.device, acu_first(op), &made));
         expect(made, 3 * i + 2 + 4);
         acu_tensor_release(made);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_true(counts(b.device).hits >= 3);
     end(&b);
@@ -352,7 +352,7 @@ static void copies_and_fills_are_served(void **state)
         acu_tensor_release(part);
         acu_tensor_release(host_part);
         acu_tensor_release(back_part);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_true(counts(b.device).hits >= 5);
     acu_tensor_release(bytes);
@@ -392,7 +392,7 @@ static void cooperative_launches_are_served(void **state)
         }
         assert_works(acu_read_sync(b.z, got, sizeof got));
         assert_memory_equal(got, want, sizeof want);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
         assert_int_equal(counts(b.device).hits, TURNS - 2); /* all in one part */
@@ -424,7 +424,7 @@ static void attributes_are_part_of_the_form(void **state)
     for (unsigned which = 0; which < 4; which++) {
         for (int again = 0; again < 3; again++) {
             assert_works(acu_sync(b.device, cooperative_steps(&b, which & 1, which & 2), NULL));
-            assert_works(acu_graphs_wait(b.device));
+            assert_works(acu_graph_cache_wait(b.device));
         }
         if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
             assert_int_equal(counts(b.device).forms, which + 1);
@@ -472,7 +472,7 @@ static void clusters_are_served(void **state)
             want[i] = 100 * turn + size;
         assert_works(acu_read_sync(b.z, got, sizeof got));
         assert_memory_equal(got, want, sizeof want);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_int_equal(counts(b.device).forms, 2);
     assert_int_equal(counts(b.device).hits, TURNS - 4);
@@ -501,11 +501,11 @@ static void memory_that_went_back_is_set_anew(void **state)
     assert_works(acu_tensor_alloc_pinned(b.device, ACU_U32, ACU_SHAPE(N), &host));
     for (int i = 0; i < 3; i++) {
         assert_works(acu_sync(b.device, fill_and_fetch(b.x, host), NULL));
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
-    acu_graph_counts before = counts(b.device);
+    acu_graph_cache_statistics before = counts(b.device);
     assert_works(acu_sync(b.device, fill_and_fetch(b.x, host), NULL));
-    acu_graph_counts same = counts(b.device);
+    acu_graph_cache_statistics same = counts(b.device);
     assert_int_equal(same.hits - before.hits, 1);
     assert_int_equal(same.skipped - before.skipped, 2);
 
@@ -515,7 +515,7 @@ static void memory_that_went_back_is_set_anew(void **state)
     acu_buffer_release(other);
     assert_works(acu_pool_trim(pool, 0, NULL));
     assert_works(acu_sync(b.device, fill_and_fetch(b.x, host), NULL));
-    acu_graph_counts after = counts(b.device);
+    acu_graph_cache_statistics after = counts(b.device);
     assert_int_equal(after.hits - same.hits, 1);
     assert_int_equal(after.set - same.set, 2);
     acu_pool_release(pool);
@@ -539,7 +539,7 @@ static void branches_join(void **state)
         v = 3 * v + z + 2;
         expect(b.z, z);
         expect(y, v);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_true(counts(b.device).hits >= 3);
     acu_tensor_release(y);
@@ -568,7 +568,7 @@ static void wide_ops_are_right(void **state)
         assert_works(acu_sync(b.device, acu_op_zip(ops, WIDE + 1, ACU_SITE), NULL));
         for (uint32_t i = 0; i < WIDE; i++)
             expect(y[i], want[i]);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     for (uint32_t i = 0; i < WIDE; i++)
         acu_tensor_release(y[i]);
@@ -592,10 +592,10 @@ static void one_stream_means_one_behind_the_other(void **state)
         assert_works(acu_submit(b.device, op, &options, &future));
         assert_works(acu_future_wait(future, ACU_FOREVER));
         acu_future_release(future);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
         op = acu_zip(one_step(b.step, b.z, b.x, 1), one_step(b.step, y, b.x, 1));
         assert_works(acu_sync(b.device, op, NULL));
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
         forms = counts(b.device).forms;
     }
     assert_int_equal(forms, 2);
@@ -626,7 +626,7 @@ static void overlapping_submissions_get_one_each(void **state)
             acu_future_release(f[i]);
             expect(y[i], want[i]);
         }
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_true(counts(b.device).execs >= 1);
     assert_true(counts(b.device).hits > TURNS);
@@ -699,7 +699,7 @@ static void many_forms_in_turn_are_served(void **state)
         hits = counts(b.device).hits;
         for (unsigned i = 0; i < FORMS; i++) {
             assert_works(acu_sync(b.device, patterned(&b, i), NULL));
-            assert_works(acu_graphs_wait(b.device));
+            assert_works(acu_graph_cache_wait(b.device));
         }
         hits = counts(b.device).hits - hits;
     }
@@ -710,7 +710,7 @@ static void many_forms_in_turn_are_served(void **state)
 static acu_op *wait_for_graphs(void *device, acu_val *values, size_t count)
 {
     (void)count;
-    assert_fails(acu_graphs_wait(device), ACU_ERR_WOULD_WAIT, "acu_graphs_wait");
+    assert_fails(acu_graph_cache_wait(device), ACU_ERR_IN_CALLBACK, "acu_graph_cache_wait");
     return acu_take(&values[0]);
 }
 
@@ -731,20 +731,20 @@ static void the_cache_is_bounded(void **state)
     bed b = begin();
     if (!has_graphs(b.device))
         return;
-    assert_works(acu_graphs_limit(b.device, 3));
+    assert_works(acu_graph_cache_limit(b.device, 3));
     uint32_t z = 1;
     for (int length = 1; length <= 10; length++)
         for (int again = 0; again < 3; again++) {
             assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 1, length), NULL));
             z = chain_on_host(z, 2, 1, length);
-            assert_works(acu_graphs_wait(b.device));
+            assert_works(acu_graph_cache_wait(b.device));
             assert_true(counts(b.device).execs <= 3);
         }
     expect(b.z, z);
     assert_true(counts(b.device).evicted >= 7);
-    assert_works(acu_graphs_limit(b.device, 0));
+    assert_works(acu_graph_cache_limit(b.device, 0));
     assert_int_equal(counts(b.device).execs, 0);
-    acu_graph_counts off = counts(b.device);
+    acu_graph_cache_statistics off = counts(b.device);
     for (int again = 0; again < 3; again++)
         assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, 1, 2), NULL));
     assert_int_equal(counts(b.device).hits, off.hits);
@@ -759,7 +759,7 @@ static void submit_forms(const bed *b, const acu_submit_options *on, int lengths
     for (int length = 1; length <= lengths; length++)
         for (int again = 0; again < 2; again++)
             assert_works(acu_submit(b->device, chain(b->step, b->z, b->x, 1, length), on, NULL));
-    assert_works(acu_graphs_wait(b->device));
+    assert_works(acu_graph_cache_wait(b->device));
 }
 
 /* Surplus graphs leave the cache while they run, and nothing is kept of forms for which there is no
@@ -781,12 +781,12 @@ static void graphs_in_flight_leave_too(void **state)
     uint64_t hits = counts(b.device).hits;
     submit_forms(&b, &on, ROOM);
     assert_int_equal(counts(b.device).hits - hits, 2 * ROOM);
-    assert_works(acu_graphs_limit(b.device, 2));
+    assert_works(acu_graph_cache_limit(b.device, 2));
     assert_int_equal(counts(b.device).execs, 2);
     submit_forms(&b, &on, LENGTHS);
     assert_int_equal(counts(b.device).execs, 2);
     assert_int_equal(counts(b.device).forms, 2);
-    assert_works(acu_graphs_limit(b.device, 0));
+    assert_works(acu_graph_cache_limit(b.device, 0));
     assert_int_equal(counts(b.device).execs, 0);
     assert_int_equal(counts(b.device).forms, 0);
     test_gate_open();
@@ -836,7 +836,7 @@ static void survive(acu_driver_call call, bool from_then_on)
     for (uint32_t i = 0; i < 8; i++) {
         assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, CHAIN), NULL));
         z = chain_on_host(z, 2, i, CHAIN);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_true(acu_driver_fault_hits() > 0);
     acu_driver_fail_clear();
@@ -853,7 +853,7 @@ static void survive_attributes(void)
     for (int i = 0; i < 4; i++) {
         assert_works(acu_sync(b.device, cooperative_steps(&b, true, false), NULL));
         z = chain_on_host(z, 2, 0, 2);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
     assert_true(acu_driver_fault_hits() > 0);
     acu_driver_fail_clear();
@@ -895,7 +895,7 @@ static void what_it_had_no_memory_for_is_tried_again(void **state)
     for (uint32_t i = 0; i < 1000 && counts(b.device).hits == 0; i++) {
         assert_works(acu_sync(b.device, chain(b.step, b.z, b.x, i, CHAIN), NULL));
         z = chain_on_host(z, 2, i, CHAIN);
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
         if (acu_driver_fault_hits() == 2)
             acu_driver_fail_clear();
     }

@@ -300,11 +300,11 @@ static void a_bound_on_members(void **state)
     acu_future *next;
     acu_future_release(submit(group, device, at_gate(x)));
     acu_future_release(submit(group, device, acu_to_device(device, x)));
-    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_WOULD_BLOCK,
+    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_FULL,
                  "2 members");
     test_host_gate_open();
     assert_works(acu_group_wait(group, ACU_FOREVER));
-    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_WOULD_BLOCK,
+    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_FULL,
                  "2 members"); /* until they are taken */
     for (int i = 0; i < 5; i++) {
         assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
@@ -506,7 +506,7 @@ static void *submit_many(void *user)
         acu_status status = acu_group_submit(c->group, c->device, constant(1), NULL, NULL);
         if (status == ACU_OK)
             atomic_fetch_add(&c->accepted, 1);
-        else if (status == ACU_ERR_WOULD_BLOCK)
+        else if (status == ACU_ERR_FULL)
             atomic_fetch_add(&c->full, 1), acu_group_wait(c->group, ACU_FOREVER);
         else if (status == ACU_ERR_CANCELLED)
             atomic_fetch_add(&c->refused, 1);

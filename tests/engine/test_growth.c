@@ -146,10 +146,10 @@ static void expect(const acu_tensor *tensor, size_t bytes, unsigned char want)
             fail_msg("byte %zu of %zu is %d, not %d", i, bytes, at[i], want);
 }
 
-static acu_pool_stats stats_of(acu_pool *pool)
+static acu_pool_statistics stats_of(acu_pool *pool)
 {
-    acu_pool_stats stats = {.size = sizeof stats};
-    assert_works(acu_pool_get_stats(pool, &stats));
+    acu_pool_statistics stats = {.size = sizeof stats};
+    assert_works(acu_pool_stats(pool, &stats));
     return stats;
 }
 
@@ -205,7 +205,7 @@ static void many_share_what_is_on_its_way(void **state)
     hold_growth();
     for (int i = 0; i < COUNT; i++)
         futures[i] = submit(bytes_of(4000, (unsigned char)i));
-    acu_pool_stats stats = stats_of(acu_device_pinned_pool(device, false));
+    acu_pool_statistics stats = stats_of(acu_device_pinned_pool(device, false));
     assert_int_equal(stats.misses, 1);
     assert_int_equal(stats.in_use, COUNT * 4096);
     let_grow();

@@ -164,7 +164,7 @@ static void graphs_are_made_of_them(void **state)
         assert_true(!strstr(text, "the loading of its kernels, needs it") == (i > 0));
         if (i == 0)
             assert_non_null(strstr(text, "held back on the host until that is over"));
-        assert_works(acu_graphs_wait(device));
+        assert_works(acu_graph_cache_wait(device));
         acu_future_release(future);
     }
     assert_non_null(strstr(text, "an executable graph"));
@@ -205,7 +205,7 @@ static void graphs_of_lists_are_told_apart(void **state)
         assert_works(acu_future_wait(future, ACU_FOREVER));
         assert_holds(future, 10 + turn);
         acu_future_release(future);
-        assert_works(acu_graphs_wait(device));
+        assert_works(acu_graph_cache_wait(device));
     }
     acu_tensor_release(x);
     acu_future_release(five);
@@ -385,7 +385,7 @@ static void given_up_meanwhile(void **state)
 {
     (void)state;
     acu_kernel *set = kernel_of(test_loading_ptx, "set");
-    acu_submit_options soon = {.size = sizeof soon, .deadline = 1};
+    acu_submit_options soon = {.size = sizeof soon, .timeout = 1};
     acu_future *cancelled = submit(set_op(set, 1)), *late = NULL, *well = submit(set_op(set, 2));
     acu_future *reader = submit(acu_dup(acu_future_tensor(cancelled, 0)));
     assert_works(acu_submit(device, set_op(set, 1), &soon, &late));
@@ -462,10 +462,10 @@ static void no_more_than_1024_wait(void **state)
     /* What keeps the threads busy may count among those that wait until they have taken it. */
     for (size_t i = 0; i < MOST;) {
         acu_status status = acu_module_load_async(device, &source, &futures[i]);
-        assert_true(status == ACU_OK || status == ACU_ERR_WOULD_BLOCK);
+        assert_true(status == ACU_OK || status == ACU_ERR_FULL);
         i += status == ACU_OK;
     }
-    assert_fails(acu_module_load_async(device, &source, &more), ACU_ERR_WOULD_BLOCK, "1024");
+    assert_fails(acu_module_load_async(device, &source, &more), ACU_ERR_FULL, "1024");
     for (size_t i = 0; i < MOST; i++) {
         assert_works(acu_future_cancel(futures[i]));
         acu_future_release(futures[i]);

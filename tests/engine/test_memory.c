@@ -12,10 +12,10 @@
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
-static acu_pool_stats stats_of(acu_pool *pool)
+static acu_pool_statistics stats_of(acu_pool *pool)
 {
-    acu_pool_stats stats = {.size = sizeof stats};
-    assert_works(acu_pool_get_stats(pool, &stats));
+    acu_pool_statistics stats = {.size = sizeof stats};
+    assert_works(acu_pool_stats(pool, &stats));
     return stats;
 }
 
@@ -68,7 +68,7 @@ static void queued_submissions_share_their_temporaries(void **state)
         acu_op *twice = acu_dup(acu_full(ACU_SHAPE(MIB), acu_u8((uint8_t)i)));
         acu_future_release(submit(acu_copy(sink, twice), stream, pool));
     }
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     /* The thread that makes executable graphs holds the memory of one or two submissions for a
      * while. */
     assert_true(stats.misses >= 2 && stats.misses <= 12);
@@ -297,7 +297,7 @@ static void a_stream_waits_for_memory_of_another(void **state)
     acu_op *copy = acu_copy(sink, acu_full(ACU_SHAPE(700 * KIB), acu_u8(5)));
     acu_future_release(submit(copy, busy, pool));
     acu_future *future = submit(acu_full(ACU_SHAPE(700 * KIB), acu_u8(6)), other, pool);
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     assert_int_equal(stats.waits, 1);
     assert_int_equal(stats.put_off, 0);
     assert_int_equal(acu_future_poll(future), ACU_NOT_READY);
@@ -319,7 +319,7 @@ static void expect_idle(acu_pool *pool)
 {
     assert_works(acu_device_wait(device, ACU_FOREVER));
     test_quiet(device);
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     assert_int_equal(stats.in_use, 0);
     assert_int_equal(stats.in_flight, 0);
     size_t freed = 0;
@@ -534,7 +534,7 @@ static void requests_that_can_be_met_are(void **state)
     }
     for (int i = 0; i < ASKERS; i++)
         assert_int_equal(askers[i].others, 0);
-    assert_works(acu_graphs_wait(device)); /* the thread that makes graphs holds memory */
+    assert_works(acu_graph_cache_wait(device)); /* the thread that makes graphs holds memory */
     expect_idle(pool);
     acu_pool_release(pool);
 }
@@ -576,7 +576,7 @@ static void memory_on_its_way_back_is_waited_for(void **state)
     pthread_join(thread, &worked);
     assert_ptr_equal(worked, pool);
     assert_int_equal(failed, 0);
-    assert_works(acu_graphs_wait(device)); /* the thread that makes graphs holds memory */
+    assert_works(acu_graph_cache_wait(device)); /* the thread that makes graphs holds memory */
     acu_pool_release(pool);
 }
 
@@ -674,8 +674,8 @@ static void run_users(acu_pool *pool, uint64_t seed)
         lacking += users[i].lacking;
     }
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    assert_works(acu_graphs_wait(device)); /* the thread that makes graphs holds memory */
-    acu_pool_stats s = stats_of(pool);
+    assert_works(acu_graph_cache_wait(device)); /* the thread that makes graphs holds memory */
+    acu_pool_statistics s = stats_of(pool);
     print_message("%llu hits, %llu misses, %llu waits, %llu put off, %d failed for lack of memory; "
                   "high water %zu KiB in use, %zu KiB held; fragmentation %.2f\n",
                   (unsigned long long)s.hits, (unsigned long long)s.misses,

@@ -455,8 +455,8 @@ static void *copy_and_wait(void *context)
 
 static uint64_t submitted(void)
 {
-    acu_counters counters;
-    acu_counters_read(&counters);
+    acu_process_statistics counters;
+    acu_process_stats(&counters);
     return counters.submissions;
 }
 

@@ -131,13 +131,13 @@ static void or_is_refused(void **state)
     acu_future *b = submit_with(device, noted(0), options);
     const acu_submit_options on_stream = options;
     options.stream = NULL;
-    assert_fails(acu_submit(device, noted(0), &options, &c), ACU_ERR_WOULD_BLOCK, "2|device 0");
+    assert_fails(acu_submit(device, noted(0), &options, &c), ACU_ERR_FULL, "2|device 0");
     /* The op is kept for another try; nothing of it is planned. */
     int planned = 0;
     acu_op *kept = acu_then(noted(0), count_planning, &planned);
-    assert_fails(acu_submit(device, acu_op_retain(kept), &options, &c), ACU_ERR_WOULD_BLOCK, "");
-    assert_fails(acu_submit(NULL, acu_op_retain(kept), &options, &c), ACU_ERR_WOULD_BLOCK, "");
-    assert_fails(acu_submit(NULL, acu_op_retain(kept), &on_stream, &c), ACU_ERR_WOULD_BLOCK, "");
+    assert_fails(acu_submit(device, acu_op_retain(kept), &options, &c), ACU_ERR_FULL, "");
+    assert_fails(acu_submit(NULL, acu_op_retain(kept), &options, &c), ACU_ERR_FULL, "");
+    assert_fails(acu_submit(NULL, acu_op_retain(kept), &on_stream, &c), ACU_ERR_FULL, "");
     assert_int_equal(planned, 0);
     test_gate_open();
     wait_and_drop(a);
@@ -278,8 +278,8 @@ static void full_queues_block_nobody(void **state)
         acu_future_release(last);
         assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), &options, &last));
     }
-    acu_counters counters;
-    acu_counters_read(&counters);
+    acu_process_statistics counters;
+    acu_process_stats(&counters);
     assert_true(counters.operations - counters.operations_done < 1000);
     test_gate_open();
     wait_and_drop(last);
@@ -343,10 +343,8 @@ static void handed_over_work_counts(void **state)
     f[1] = submit_with(device, noted(1), how);
     how.refuse_when_full = true;
     acu_op *kept = noted(2);
-    assert_fails(acu_submit(device, acu_op_retain(kept), &how, &f[2]), ACU_ERR_WOULD_BLOCK,
-                 "in flight");
-    assert_fails(acu_submit(NULL, acu_op_retain(kept), &how, &f[2]), ACU_ERR_WOULD_BLOCK,
-                 "in flight");
+    assert_fails(acu_submit(device, acu_op_retain(kept), &how, &f[2]), ACU_ERR_FULL, "in flight");
+    assert_fails(acu_submit(NULL, acu_op_retain(kept), &how, &f[2]), ACU_ERR_FULL, "in flight");
     how.refuse_when_full = false;
     f[2] = submit_with(device, kept, how);
     test_gate_open();

@@ -345,7 +345,7 @@ static void callbacks_run_where_the_queue_is_taken(void **state)
     assert_int_equal(count, 0);
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.releases, 1);
-    assert_int_equal(h.wait, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(h.wait, ACU_ERR_IN_CALLBACK);
     assert_true(pthread_equal(h.thread, pthread_self()));
     /* They count as completions do: a batch of one. */
     for (int i = 0; i < 3; i++)
@@ -861,7 +861,7 @@ static void a_late_failure_is_told_once(void **state)
     acu_completion done;
     acu_future *future = NULL;
     size_t taken = 9;
-    acu_submit_options options = {.size = sizeof options, .queue = queue, .deadline = 1};
+    acu_submit_options options = {.size = sizeof options, .queue = queue, .timeout = 1};
     assert_works(acu_submit(device, acu_then(work(), take_and_fail, queue), &options, &future));
     assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DEADLINE);
     assert_int_equal(acu_future_values(future), 0);

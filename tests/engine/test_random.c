@@ -423,7 +423,7 @@ static acu_status submit_alone(program *p, acu_op *op, const acu_submit_options 
     if (!options->refuse_when_full)
         return acu_submit(NULL, op, options, future);
     acu_status st;
-    while ((st = acu_submit(NULL, acu_op_retain(op), options, future)) == ACU_ERR_WOULD_BLOCK)
+    while ((st = acu_submit(NULL, acu_op_retain(op), options, future)) == ACU_ERR_FULL)
         acu_device_wait(p->m->devices[0], ACU_US(50));
     acu_op_release(op);
     return st;
@@ -453,9 +453,9 @@ static bool submit(program *p, acu_op *op, bool first)
         options.tag = (uint64_t)p->step;
     }
     if (end == 0)
-        options.deadline = 1 + below(p, 100000);
+        options.timeout = 1 + below(p, 100000);
     else if (end == 2)
-        options.deadline = ACU_MS(3600000);
+        options.timeout = ACU_MS(3600000);
     /* What is too late may be refused all the same: then it is not submitted again. */
     p->unplanned = p->m->handed || (noted && end == 0 && options.refuse_when_full);
     truth outcome = settle(p, given_up || p->group);
@@ -1042,10 +1042,10 @@ static void do_graph_of_result(program *p)
 
 static void do_cache(program *p)
 {
-    static const uint32_t limits[] = {0, 1, 3, ACU_GRAPHS_DEFAULT};
+    static const uint32_t limits[] = {0, 1, 3, ACU_GRAPH_CACHE_DEFAULT};
     acu_device *device = p->m->devices[below(p, 2)];
-    acu_status st = below(p, 2) ? acu_graphs_limit(device, limits[below(p, 4)])
-                                : acu_graphs_wait(device);
+    acu_status st = below(p, 2) ? acu_graph_cache_limit(device, limits[below(p, 4)])
+                                : acu_graph_cache_wait(device);
     EXPECT(p, st == ACU_OK, "the cache: %s", acu_status_name(st));
 }
 
@@ -1315,17 +1315,17 @@ static void do_stream_wait(program *p)
 static void do_look(program *p)
 {
     acu_device *device = p->m->devices[below(p, 2)];
-    acu_counters counters;
-    acu_graph_counts counts;
-    acu_pool_stats stats = {.size = sizeof stats};
+    acu_process_statistics counters;
+    acu_graph_cache_statistics counts;
+    acu_pool_statistics stats = {.size = sizeof stats};
     char text[512];
     size_t some, all;
-    acu_counters_read(&counters);
+    acu_process_stats(&counters);
     acu_debug_live_report(text, below(p, sizeof text + 1));
     acu_queue_pending(p->queue);
-    acu_status st = acu_graphs_counts(device, &counts);
+    acu_status st = acu_graph_cache_stats(device, &counts);
     if (st == ACU_OK)
-        st = acu_pool_get_stats(acu_device_pool(device), &stats);
+        st = acu_pool_stats(acu_device_pool(device), &stats);
     if (st == ACU_OK)
         st = acu_device_memory(device, &some, &all);
     if (st == ACU_OK && below(p, 4) == 0)
@@ -1860,7 +1860,7 @@ static void open_machine(machine *m, uint64_t seed)
         m->steps[i] = test_kernel(m->devices[i], test_random_ptx, "step");
         m->tiles[i] = test_kernel(m->devices[i], test_random_ptx, "tiles");
         if (test_below(&random, 3) == 0)
-            assert_works(acu_graphs_limit(m->devices[i], (uint32_t)test_below(&random, 3)));
+            assert_works(acu_graph_cache_limit(m->devices[i], (uint32_t)test_below(&random, 3)));
     }
     m->shares = true;
     for (int i = 0; i < m->count; i++)
@@ -1880,14 +1880,14 @@ static uint64_t operations, deferred, batched;
 
 static void count_all(const machine *m)
 {
-    acu_counters counters;
-    acu_graph_counts counts;
-    acu_counters_read(&counters); /* since the process began */
+    acu_process_statistics counters;
+    acu_graph_cache_statistics counts;
+    acu_process_stats(&counters); /* since the process began */
     operations = counters.operations;
     deferred = 0;
     for (int i = 0; i < m->count; i++) {
         deferred += acui_deferred_of(m->devices[i])->added;
-        if (acu_graphs_counts(m->devices[i], &counts) == ACU_OK)
+        if (acu_graph_cache_stats(m->devices[i], &counts) == ACU_OK)
             batched += counts.together;
     }
 }

@@ -123,10 +123,10 @@ static size_t start_in_policy(void *user, const acu_policy_stream *streams, size
 
 static void was_left_alone(const scheduled *s)
 {
-    assert_int_equal(s->poll, ACU_ERR_WOULD_WAIT);
-    assert_int_equal(s->start, ACU_ERR_WOULD_WAIT);
-    assert_int_equal(s->notify, ACU_ERR_WOULD_WAIT);
-    assert_int_equal(s->call, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(s->poll, ACU_ERR_IN_CALLBACK);
+    assert_int_equal(s->start, ACU_ERR_IN_CALLBACK);
+    assert_int_equal(s->notify, ACU_ERR_IN_CALLBACK);
+    assert_int_equal(s->call, ACU_ERR_IN_CALLBACK);
     assert_int_equal(s->released, 1);
     assert_int_equal(acu_queue_pending(s->queue), 0);
 }
@@ -261,14 +261,14 @@ static void a_release_may_not_wait(void **state)
     acu_buffer *buffer;
     acu_op *op = acu_op_host(nothing, ACU_USER(&e, wait_in_release), ACU_ARGS(acu_u8(0)), ACU_SITE);
     assert_works(acu_sync(e.device, op, NULL));
-    assert_int_equal(e.wait, ACU_ERR_WOULD_WAIT);
-    assert_int_equal(e.sync, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(e.wait, ACU_ERR_IN_CALLBACK);
+    assert_int_equal(e.sync, ACU_ERR_IN_CALLBACK);
     assert_works(acu_buffer_wrap_pageable(e.device, memory, sizeof memory,
                                           ACU_USER(&e, wait_in_release), &buffer));
     e.wait = e.sync = ACU_OK;
     acu_buffer_release(buffer);
-    assert_int_equal(e.wait, ACU_ERR_WOULD_WAIT);
-    assert_int_equal(e.sync, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(e.wait, ACU_ERR_IN_CALLBACK);
+    assert_int_equal(e.sync, ACU_ERR_IN_CALLBACK);
     assert_int_equal(atomic_load(&e.seen), 2);
     test_close(e.device);
     test_leaks_none();
@@ -300,7 +300,7 @@ static void a_callback_may_open_during_the_last_close(void **state)
     acu_future_release(future);
     assert_works(acu_close(device));
     assert_true(atomic_load(&o.over));
-    assert_int_equal(o.status, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(o.status, ACU_ERR_IN_CALLBACK);
     test_leaks_none();
 }
 

@@ -94,7 +94,7 @@ static void only_with_the_promise(void **state)
     assert_int_equal(acu_device_status(device, NULL), ACU_OK);
     computes(device);
     test_close(device);
-    assert_int_equal(atomic_load(&callback_status), ACU_ERR_WOULD_WAIT);
+    assert_int_equal(atomic_load(&callback_status), ACU_ERR_IN_CALLBACK);
     assert_null(fresh);
     test_leaks_none();
 }

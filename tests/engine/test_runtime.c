@@ -148,7 +148,7 @@ static void full_ring(void **state)
     for (int i = 0; i < RING; i++)
         assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), NULL, NULL));
     acu_future *none = NULL;
-    assert_fails(acu_submit(device, acu_fill(x, acu_i32(-1)), NULL, &none), ACU_ERR_WOULD_BLOCK,
+    assert_fails(acu_submit(device, acu_fill(x, acu_i32(-1)), NULL, &none), ACU_ERR_FULL,
                  "1024 submissions");
     assert_null(none);
     test_host_gate_open();
@@ -287,7 +287,7 @@ static void late_ones_say_where_they_are_from(void **state)
 {
     (void)state;
     acu_device *device = open_runtime();
-    acu_submit_options options = {.size = sizeof options, .name = "request", .deadline = 1};
+    acu_submit_options options = {.size = sizeof options, .name = "request", .timeout = 1};
     acu_future *future;
     hold_thread(device);
     const int line = __LINE__ + 1;
@@ -391,7 +391,7 @@ static void values_refused_in_then(void **state)
     l.future = test_submit(device, constant(2));
     test_host_gate_open();
     wait_and_drop(first);
-    assert_int_equal(l.status, ACU_ERR_WOULD_WAIT);
+    assert_int_equal(l.status, ACU_ERR_IN_CALLBACK);
     wait_and_drop(l.future);
     finish(device);
 }

@@ -237,7 +237,7 @@ typedef struct gated {
     acu_device *device;
     acu_stream *stream;
     acu_tensor *x, *out;
-    acu_counters before;
+    acu_process_statistics before;
 } gated;
 
 static gated gated_open(void)
@@ -249,14 +249,14 @@ static gated gated_open(void)
     acu_submit_options options = {.size = sizeof options, .stream = g.stream};
     test_gate_close(g.device, acu_stream_raw(g.stream));
     assert_works(acu_submit(g.device, acu_fill(g.x, acu_u8(5)), &options, NULL));
-    acu_counters_read(&g.before);
+    acu_process_stats(&g.before);
     return g;
 }
 
 static uint64_t skipped(const gated *g)
 {
-    acu_counters now;
-    acu_counters_read(&now);
+    acu_process_statistics now;
+    acu_process_stats(&now);
     return now.staged_skipped - g->before.staged_skipped;
 }
 
@@ -377,7 +377,7 @@ static void turn_of(worker *w, acu_tensor *x, unsigned char value)
     acu_submit_options options = {.size = sizeof options};
     acu_future *future;
     memset(w->memory, value, bytes);
-    options.deadline = choice == 4 ? 1 + test_below(&w->random, ACU_US(200)) : 0;
+    options.timeout = choice == 4 ? 1 + test_below(&w->random, ACU_US(200)) : 0;
     if (acu_tensor_slice(x, (int64_t[]){0}, (int64_t[]){(int64_t)bytes}, &part) != ACU_OK)
         abort();
     acu_op *op = acu_copy(back, acu_first(acu_copy(part, in)));
@@ -437,8 +437,8 @@ static void it_is_told(void **state)
     (void)state;
     char text[2000];
     acu_device *device = begin();
-    acu_counters before, now;
-    acu_counters_read(&before);
+    acu_process_statistics before, now;
+    acu_process_stats(&before);
     acu_tensor *in = pageable(device, from, 70000);
     acu_submit_options options = {.size = sizeof options, .explain = true};
     acu_future *future;
@@ -447,7 +447,7 @@ static void it_is_told(void **state)
     assert_works(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
     assert_non_null(strstr(text, "pageable"));
     assert_non_null(strstr(text, "staged copy to_device"));
-    acu_counters_read(&now);
+    acu_process_stats(&now);
     assert_int_equal(now.staged_copies - before.staged_copies, 1);
     assert_int_equal(now.staged_bytes - before.staged_bytes, 70000);
     acu_future_release(future);

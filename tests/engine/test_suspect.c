@@ -7,7 +7,7 @@
 #include "support/support.h"
 
 #include <acuda/graph.h>
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 #include <acuda/ops.h>
 #include <acuda/queue.h>
 
@@ -297,14 +297,14 @@ static void case_cached(void **state)
     acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
     for (int i = 0; i < 3; i++) {
         assert_works(acu_sync_on(stream, chain(&b, 0), NULL));
-        assert_works(acu_graphs_wait(b.device));
+        assert_works(acu_graph_cache_wait(b.device));
     }
-    acu_graph_counts before, after;
-    assert_works(acu_graphs_counts(b.device, &before));
+    acu_graph_cache_statistics before, after;
+    assert_works(acu_graph_cache_stats(b.device, &before));
     acu_future *future;
     test_gate_close(b.device, acu_stream_raw(stream)); /* it stops when all of it is issued */
     assert_works(acu_submit(b.device, chain(&b, 1), &on_stream, &future));
-    assert_works(acu_graphs_counts(b.device, &after));
+    assert_works(acu_graph_cache_stats(b.device, &after));
     test_gate_open();
     if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags))
         assert_int_equal(after.hits - before.hits, 1);

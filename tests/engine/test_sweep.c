@@ -14,7 +14,7 @@
 #include "support/batch.h"
 
 #include <acuda/adapters/dlpack.h>
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -207,7 +207,7 @@ static void use_graphs(acu_device *device, acu_kernel *kernel, acu_tensor *x)
         acu_op *sum = acu_launch(kernel, config, acu_inout(tiles), acu_in(x));
         acu_op *apart = acu_zip(acu_dup(x), sum, acu_dup(x), acu_zeros(ACU_F32, ACU_SHAPE(N)));
         finish(submit(device, apart));
-        good(acu_graphs_wait(device));
+        good(acu_graph_cache_wait(device));
     }
 }
 
@@ -351,7 +351,7 @@ static bool handed; /* submissions are handed over to runtime threads */
 static void use_cancel(acu_device *device, acu_tensor *x)
 {
     acu_submit_options late = {
-        .size = sizeof late, .deadline = 1, .priority = -1, .explain = true, .warm = true};
+        .size = sizeof late, .timeout = 1, .priority = -1, .explain = true, .warm = true};
     acu_op *shared = acu_op_retain(acu_op_retain(acu_dup(x))); /* three uses */
     acu_op *host = acu_op_host(double_host, ACU_USER(owe(), pay),
                                ACU_ARGS(acu_inout(acu_to_host(shared))), ACU_SITE);
@@ -613,13 +613,13 @@ static void go_batched(acu_device *device, acu_kernel *kernel, acu_tensor *const
     atomic_store(&acui_issuer_paused, false);
     for (int i = 0; i < SMALL; i++)
         finish(futures[i]);
-    good(acu_graphs_wait(device));
+    good(acu_graph_cache_wait(device));
 }
 
 static uint64_t count_batched(acu_device *device)
 {
-    acu_graph_counts counts = {0};
-    good(acu_graphs_counts(device, &counts));
+    acu_graph_cache_statistics counts = {0};
+    good(acu_graph_cache_stats(device, &counts));
     return counts.together;
 }
 

@@ -363,8 +363,8 @@ static acu_status use_in_foreign(void *user, CUstream stream, const acu_val *val
     bench *b = user;
     acu_use *use;
     (void)stream, (void)values, (void)count;
-    return acu_use_begin(b->other, &use, acu_in(b->y)) == ACU_ERR_WOULD_WAIT ? ACU_OK
-                                                                             : ACU_ERR_INVALID;
+    return acu_use_begin(b->other, &use, acu_in(b->y)) == ACU_ERR_IN_CALLBACK ? ACU_OK
+                                                                              : ACU_ERR_INVALID;
 }
 
 static void wrong_use(void **state)
@@ -376,7 +376,7 @@ static void wrong_use(void **state)
                  ACU_ERR_INVALID, "acu_use_begin|argument 0");
     assert_fails(acu_use_begin(b.stream, &use, acu_in(b.x), acu_f32(1)), ACU_ERR_INVALID,
                  "argument 1");
-    assert_fails(acu_stream_use(b.stream, NULL, 0, ACU_SITE, &use), ACU_ERR_INVALID, "nothing");
+    assert_fails((acu_use_begin)(b.stream, NULL, 0, ACU_SITE, &use), ACU_ERR_INVALID, "nothing");
     assert_fails(acu_use_begin(b.stream, (acu_use **)NULL, acu_in(b.x)), ACU_ERR_INVALID,
                  "nowhere");
     assert_fails(acu_use_begin((acu_stream *)NULL, &use, acu_in(b.x)), ACU_ERR_INVALID, "stream");

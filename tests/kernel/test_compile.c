@@ -45,10 +45,10 @@ static acu_compile_options options_of(acu_compiler which)
     return (acu_compile_options){.size = sizeof(acu_compile_options), .compiler = which};
 }
 
-static acu_compile_counts counts(void)
+static acu_compile_statistics counts(void)
 {
-    acu_compile_counts c;
-    acu_compile_counts_read(&c);
+    acu_compile_statistics c;
+    acu_compile_stats(&c);
     return c;
 }
 
@@ -516,7 +516,7 @@ static void memory_hits(void **state)
     (void)state;
     skip_without(ACU_COMPILER_CLANG);
     acu_compile_options options = options_of(ACU_COMPILER_CLANG), other = options;
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     compile(add_source, &options);
     compile(add_source, &options);
     compile(add_source, &options);
@@ -547,13 +547,13 @@ static void at_once_is_once(void **state)
 {
     (void)state;
     skip_without(ACU_COMPILER_CLANG);
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
         pthread_create(&threads[i], NULL, compile_same, NULL);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    acu_compile_counts after = counts();
+    acu_compile_statistics after = counts();
     assert_int_equal(after.compiled - before.compiled, 1);
     assert_int_equal(after.joined + after.from_memory - before.joined - before.from_memory, 3);
 }
@@ -582,7 +582,7 @@ static void disk_hits(void **state)
     acu_compile_options options = options_of(ACU_COMPILER_CLANG);
     options.expressions = (const char *const[]){"scale<int>"};
     options.expression_count = 1;
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     acu_module_release(load(templates, &options));
     assert_int_equal(counts().written - before.written, 1);
     acu_compile_forget();
@@ -610,7 +610,7 @@ static void damaged_files_are_dropped(void **state)
     size_t bytes = fread(data, 1, sizeof data, f);
     fclose(f);
     assert_true(bytes > 400 && bytes < sizeof data);
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     unsigned tried = 0;
     for (size_t at = 0; at < bytes; at += bytes / 5 + 1)
         for (int cut = 0; cut < 2; cut++, tried++) {
@@ -643,7 +643,7 @@ static void files_of_others_are_not_read(void **state)
     find_file(path);
     acu_compile_forget();
     assert_int_equal(chown(path, 54321, (gid_t)-1), 0);
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     compile(add_source, &options);
     assert_int_equal(counts().from_disk, before.from_disk);
     assert_int_equal(counts().compiled - before.compiled, 1);
@@ -669,7 +669,7 @@ static void the_request_is_compared(void **state)
     find_file(second);
     assert_int_equal(rename(kept, second), 0);
     acu_compile_forget();
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     compile(add_source, &other);
     assert_int_equal(counts().dropped - before.dropped, 1);
     assert_int_equal(counts().compiled - before.compiled, 1);
@@ -680,7 +680,7 @@ static void a_disk_that_fails_costs_time_only(void **state)
     (void)state;
     skip_without(ACU_COMPILER_CLANG);
     acu_compile_options options = options_of(ACU_COMPILER_CLANG);
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     use_disk("/proc/no/such/folder");
     compile(add_source, &options);
     acu_compile_forget();
@@ -711,7 +711,7 @@ static void a_disk_that_is_full_keeps_no_part(void **state)
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(unlink(path), 0);
     acu_compile_forget();
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
     less = was;
     less.rlim_cur = (rlim_t)info.st_size - 1;
@@ -780,7 +780,7 @@ static void files_of_include_folders_count(void **state)
         assert_non_null(strstr(acu_code_ptx(code), words));
         acu_code_release(code);
     }
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     options.arguments = (const char *const[]){"-DX=1", "-I/nowhere"};
     options.argument_count = 2;
     compile(source, &options); /* nobody knows what is in that file, so the result is not kept */
@@ -954,7 +954,7 @@ static void comments_about_directives_cost_nothing(void **state)
     static const char source[] = "/* About\n   #include's, and\n#include: that was it */\n"
                                  "extern \"C\" __global__ void f(int *x) { x[0] = 1; }\n";
     acu_compile_options options = options_of(ACU_COMPILER_CLANG);
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     compile(source, &options);
     compile(source, &options);
     assert_int_equal(counts().compiled - before.compiled, 1);
@@ -1014,7 +1014,7 @@ static void processes_share(void **state)
     find_file(path);
     use_disk(folder);
     acu_compile_options options = options_of(ACU_COMPILER_CLANG);
-    acu_compile_counts before = counts();
+    acu_compile_statistics before = counts();
     compile(add_source, &options);
     assert_int_equal(counts().from_disk - before.from_disk, 1);
 }

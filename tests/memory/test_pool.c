@@ -12,10 +12,10 @@
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 
-static acu_pool_stats stats_of(acu_pool *pool)
+static acu_pool_statistics stats_of(acu_pool *pool)
 {
-    acu_pool_stats stats = {.size = sizeof stats};
-    assert_works(acu_pool_get_stats(pool, &stats));
+    acu_pool_statistics stats = {.size = sizeof stats};
+    assert_works(acu_pool_stats(pool, &stats));
     return stats;
 }
 
@@ -62,7 +62,7 @@ static void what_is_kept_comes_without_the_driver(void **state)
         assert_int_equal(acu_driver_calls(ACU_CALL_ANY), 0);
         acu_driver_count_calls(false);
     }
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     assert_int_equal(stats.hits, 40);
     assert_int_equal(stats.misses, 4);
     assert_int_equal(stats.in_use, 0);
@@ -108,7 +108,7 @@ static void what_work_in_flight_uses_is_not_handed_out(void **state)
     assert_works(acu_submit(device, acu_fill(x, acu_u8(7)), &options, &future));
     acu_tensor_release(x);
     acu_future_release(future);
-    acu_pool_stats stats = stats_of(acu_device_pool(device));
+    acu_pool_statistics stats = stats_of(acu_device_pool(device));
     assert_int_equal(stats.in_use, 0);
     assert_int_equal(stats.in_flight, MIB);
     acu_buffer *host = NULL;
@@ -146,7 +146,7 @@ static void a_limit_is_kept_and_told_in_numbers(void **state)
     acu_buffer_release(small);
     /* Cached memory of any size is given back to make room. */
     more = buffer_from(pool, 1000 * KIB);
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     assert_int_equal(stats.limit, MIB);
     assert_true(stats.held <= MIB);
     assert_true(stats.held_high <= MIB);
@@ -201,7 +201,7 @@ static void what_was_never_used_goes_when_idle(void **state)
     for (size_t i = 0; i < 4; i++)
         acu_buffer_release(buffers[i]);
     acu_buffer_release(buffer_from(pool, 1)); /* the smallest block, too */
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     test_gate_open();
     assert_int_equal(stats.cached, 0);
     assert_int_equal(stats.held, 0);
@@ -337,10 +337,10 @@ static void memory_is_given_to_the_program(void **state)
     CUdeviceptr address = 0;
     assert_works(acu_sync(device, acu_full(ACU_SHAPE(1000), acu_u8(9)), &x));
     acu_buffer *buffer = acu_buffer_retain(acu_tensor_buffer(x)), *pinned = NULL;
-    assert_fails(acu_buffer_leak(buffer, &address), ACU_ERR_SHARED, "the buffer too");
+    assert_fails(acu_buffer_detach(buffer, &address), ACU_ERR_SHARED, "the buffer too");
     acu_tensor_release(x);
     CUdeviceptr was = acu_buffer_address(buffer);
-    assert_works(acu_buffer_leak(buffer, &address));
+    assert_works(acu_buffer_detach(buffer, &address));
     assert_int_equal(address, was);
     assert_int_equal(stats_of(pool).held, 0);
     unsigned char last = 0;
@@ -350,9 +350,9 @@ static void memory_is_given_to_the_program(void **state)
     assert_int_equal(acu_driver()->MemFree(address), 0);
     test_leave(device);
     assert_works(acu_buffer_create_pinned(device, 100, &pinned));
-    assert_fails(acu_buffer_leak(pinned, &address), ACU_ERR_INVALID, "only device memory");
+    assert_fails(acu_buffer_detach(pinned, &address), ACU_ERR_INVALID, "only device memory");
     acu_buffer_release(pinned);
-    assert_fails(acu_buffer_leak(pinned, &address), ACU_ERR_BAD_HANDLE, "released");
+    assert_fails(acu_buffer_detach(pinned, &address), ACU_ERR_BAD_HANDLE, "released");
 }
 
 static void what_is_in_flight_is_not_given(void **state)
@@ -368,10 +368,10 @@ static void what_is_in_flight_is_not_given(void **state)
     acu_submit_options options = {.size = sizeof options, .stream = stream};
     assert_works(acu_submit(device, acu_fill(x, acu_u8(1)), &options, NULL));
     acu_tensor_release(x);
-    assert_fails(acu_buffer_leak(buffer, &address), ACU_ERR_BUSY, "wait for it");
+    assert_fails(acu_buffer_detach(buffer, &address), ACU_ERR_BUSY, "wait for it");
     test_gate_open();
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    assert_works(acu_buffer_leak(buffer, &address));
+    assert_works(acu_buffer_detach(buffer, &address));
     test_enter(device);
     assert_int_equal(acu_driver()->MemFree(address), 0);
     test_leave(device);
@@ -387,8 +387,8 @@ static void wrong_pools_are_refused(void **state)
     options = (acu_pool_options){.size = sizeof options, .write_combined = true};
     assert_fails(acu_pool_create(device, &options, &pool), ACU_ERR_INVALID, "write-combined");
     assert_fails(acu_pool_create(device, NULL, NULL), ACU_ERR_INVALID, "nowhere");
-    acu_pool_stats stats = {0};
-    assert_fails(acu_pool_get_stats(acu_device_pool(device), &stats), ACU_ERR_INVALID, "size");
+    acu_pool_statistics stats = {0};
+    assert_fails(acu_pool_stats(acu_device_pool(device), &stats), ACU_ERR_INVALID, "size");
     acu_buffer *buffer = NULL;
     assert_fails(acu_buffer_create_from(acu_device_pool(device), 0, &buffer), ACU_ERR_INVALID,
                  "0 bytes");
@@ -476,7 +476,7 @@ static void use_random_sizes(acu_pool *pool, int times)
         acu_buffer_release(buffer_from(pool, doubling + test_below(&random, doubling)));
         if (i % 50 == 0) {
             assert_works(acu_device_wait(device, ACU_FOREVER)); /* for acuda's threads too */
-            acu_pool_stats stats = stats_of(pool);
+            acu_pool_statistics stats = stats_of(pool);
             assert_true(stats.held <= stats.bound);
         }
     }
@@ -489,7 +489,7 @@ static void random_sizes_do_not_pile_up(void **state)
     acu_pool *pool = pool_with((acu_pool_options){.limit = 0});
     watch_frees(true);
     use_random_sizes(pool, 500);
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     assert_true(stats.in_use_high < 65 * MIB + 4 * MIB);
     assert_int_equal(stats.bound, 2 * stats.in_use_high + 256 * MIB);
     assert_true(stats.held <= stats.bound && stats.trimmed > 0 && stats.hits > 100);
@@ -523,7 +523,7 @@ static void sizes_that_repeat_are_kept(void **state)
         for (size_t i = 0; i < SIZES; i++)
             acu_buffer_release(buffer_from(pool, (8 + i) * MIB / 2));
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     assert_true(stats.held > 3 * stats.in_use_high);
     assert_true(stats.misses < 2 * SIZES); /* the first allocations may not be complete at once */
     assert_int_equal(stats.trimmed, 0);
@@ -598,7 +598,7 @@ static void what_is_held_is_in_use_or_cached(void **state)
     pool = acu_device_pinned_pool(device, false);
     test_loads_hold(device);
     assert_works(acui_buffer_soon(pool, 1000, &buffer));
-    acu_pool_stats stats = stats_of(pool);
+    acu_pool_statistics stats = stats_of(pool);
     test_loads_go();
     assert_int_equal(stats.held, 1024);
     assert_int_equal(stats.held_high, 1024);

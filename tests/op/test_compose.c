@@ -128,8 +128,8 @@ static void yields(const bench *b, acu_op *op, float want)
 
 static uint64_t operations(void)
 {
-    acu_counters counters;
-    acu_counters_read(&counters);
+    acu_process_statistics counters;
+    acu_process_stats(&counters);
     return counters.operations;
 }
 
@@ -825,7 +825,7 @@ static acu_op *make_one(void *user, acu_device *device)
     m->seen = device;
     if (m->refuse)
         return NULL;
-    assert_int_equal(acu_device_wait(device, 0), ACU_ERR_WOULD_WAIT);
+    assert_int_equal(acu_device_wait(device, 0), ACU_ERR_IN_CALLBACK);
     return plus(m->bench, constant(1), 2);
 }
 

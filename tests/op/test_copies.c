@@ -218,16 +218,16 @@ static void random_layouts_on_two_strangers(void **state)
 {
     (void)state;
     begin(2);
-    acu_counters before, now;
+    acu_process_statistics before, now;
     acu_driver_fault fault = {.size = sizeof fault,
                               .call = ACU_CALL_CtxEnablePeerAccess,
                               .result = ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED};
     assert_works(acu_driver_fail(&fault));
     assert_int_equal(acu_device_open_peer(devices[0], devices[1]), ACU_ERR_NOT_SUPPORTED);
     acu_driver_fail_clear();
-    acu_counters_read(&before);
+    acu_process_stats(&before);
     between(OTHER, 79, 6);
-    acu_counters_read(&now);
+    acu_process_stats(&now);
     assert_true(now.staged_copies > before.staged_copies);
     done();
 }
@@ -236,7 +236,7 @@ static void random_layouts_on_two_peers(void **state)
 {
     (void)state;
     begin(2);
-    acu_counters before, now;
+    acu_process_statistics before, now;
     for (int i = 0; i < 2; i++) {
         if (acu_device_open_peer(devices[i], devices[1 - i]) == ACU_OK)
             continue;
@@ -248,9 +248,9 @@ static void random_layouts_on_two_peers(void **state)
     test_random random = {.state = 3};
     dst = side_new(OTHER, &random);
     src = side_new(DEVICE, &random);
-    acu_counters_read(&before);
+    acu_process_stats(&before);
     assert_works(acu_sync(NULL, acu_copy(dst->whole, src->whole), NULL));
-    acu_counters_read(&now);
+    acu_process_stats(&now);
     assert_int_equal(now.staged_copies, before.staged_copies);
     memcpy(dst->want, src->want, ROOM);
     side_check(dst, "to a peer");

@@ -5,7 +5,7 @@
  */
 #include "ops/elements.h"
 
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 
 #include "fake_cublas.h"
 

@@ -39,7 +39,7 @@ END
 cat >"$work/user/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(user C)
-find_package(acuda 0.1 REQUIRED)
+find_package(acuda 0.2 REQUIRED)
 add_executable(shared main.c)
 target_link_libraries(shared acuda::acuda)
 add_executable(static main.c)
@@ -131,13 +131,13 @@ cat >"$work/kernels/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(kernels C)
 function(find_it)
-    find_package(acuda 0.1 REQUIRED)
+    find_package(acuda 0.2 REQUIRED)
 endfunction()
 find_it()
 add_subdirectory(inner)
 END
 cat >"$work/kernels/inner/CMakeLists.txt" <<'END'
-find_package(acuda 0.1 REQUIRED)
+find_package(acuda 0.2 REQUIRED)
 add_executable(kernels main.c)
 target_link_libraries(kernels acuda::acuda)
 acuda_add_ptx(kernels ../double.cu OPTIONS -DFACTOR=3.0f)
@@ -159,7 +159,7 @@ END
     cat >"$work/cxx/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(cxx CXX)
-find_package(acuda 0.1 REQUIRED)
+find_package(acuda 0.2 REQUIRED)
 add_executable(cxx main.cpp)
 target_link_libraries(cxx acuda::acuda)
 acuda_add_ptx(cxx ../kernels/double.cu OPTIONS -DFACTOR=3.0f)

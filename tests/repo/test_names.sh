@@ -60,9 +60,7 @@ static void *in_list(void *handle)
 /* What begins with the name of a function must begin with this one's. */
 static void look(const char *name, const char *message)
 {
-    static const char *const macros[][2] = {{"acu_stream_use", "acu_use_begin"},
-                                            {"acu_stream_use_wait", "acu_use_begin_wait"},
-                                            {"acu_op_partition_tensor", "acu_partition"}};
+    static const char *const macros[][2] = {{"acu_op_partition_tensor", "acu_partition"}};
     char first[64], macro[80];
     if (sscanf(message, "acu_%60[a-z0-9_]", first) != 1)
         return;
@@ -173,7 +171,7 @@ function call(what, must_fail, args,    i, text) {
     text = ""
     for (i = 1; i <= count; i++) text = text (i > 1 ? ", " : "") args[i]
     printf "    memset(scratch, 0, sizeof scratch);\n"
-    printf "    ended%s(\"%s\", %d, %s(%s));\n", what, name, must_fail, name, text
+    printf "    ended%s(\"%s\", %d, (%s)(%s));\n", what, name, must_fail, name, text
 }
 function declare(text,    result, list, i, k, args, what) {
     sub(/^ *ACU_API */, "", text)

@@ -78,8 +78,8 @@ void test_leaks_none(void)
         fail_msg("driver objects are left:\n%s", text);
     if (acu_debug_live_blocks())
         fail_msg("%zu blocks of memory are left", acu_debug_live_blocks());
-    acu_counters c;
-    acu_counters_read(&c);
+    acu_process_statistics c;
+    acu_process_stats(&c);
     if (c.submissions != c.submissions_done || c.operations != c.operations_done)
         fail_msg("of %zu submissions %zu ended, of %zu operations %zu", (size_t)c.submissions,
                  (size_t)c.submissions_done, (size_t)c.operations, (size_t)c.operations_done);

@@ -59,11 +59,11 @@ typedef enum acu_dlpack_flags {
  *
  * acu_dlpack_export never blocks. It returns ACU_NOT_READY while something that comes before is not
  * on the device yet, or, for host memory, not complete. acu_dlpack_export_wait blocks until then,
- * at most `timeout` nanoseconds (TIMEOUT; WOULD_WAIT in a callback).
+ * at most `timeout` nanoseconds (TIMEOUT; IN_CALLBACK in a callback).
  * Driver: cuStreamWaitEvent, cuEventRecord; the deleter makes the same calls. Errors: INVALID (no
  * number of a stream, or unknown flags), DRIVER (a handle that the driver does not know), DEVICE (a
  * stream of another device), DEPENDENCY (the tensor's contents were not computed), CAPTURE (the
- * stream is being captured), WOULD_WAIT (in a foreign call), NO_MEMORY, DEVICE_LOST, STALE.
+ * stream is being captured), IN_CALLBACK (in a foreign call), NO_MEMORY, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_dlpack_export(acu_tensor *tensor, intptr_t stream, unsigned flags,
                                      struct DLManagedTensorVersioned **managed);
@@ -85,7 +85,7 @@ ACU_API acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *i
  * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions, no elements), DEVICE (memory or a
  * stream of another device), NOT_SUPPORTED (another major version, another kind of device), INVALID
  * (not aligned, no number of a stream), DRIVER (a handle that the driver does not know), BUSY
- * (acu_buffer_wrap_host), CAPTURE (the stream is being captured), WOULD_WAIT (in a foreign call),
+ * (acu_buffer_wrap_host), CAPTURE (the stream is being captured), IN_CALLBACK (in a foreign call),
  * NO_MEMORY, DEVICE_LOST, STALE.
  */
 ACU_API acu_status acu_dlpack_import(acu_device *device, struct DLManagedTensorVersioned *managed,

@@ -157,7 +157,7 @@ static inline bool acui_loop_deliver(acui_loop *loop)
         return false;
     /* Does not wait; unlike acu_queue_take it tells whether callbacks were called. */
     acu_status status = acu_queue_wait(loop->queue, done, ACU_LOOP_BATCH, &count, 0);
-    if (status == ACU_ERR_WOULD_WAIT) { /* the loop runs inside one of acuda's callbacks */
+    if (status == ACU_ERR_IN_CALLBACK) { /* the loop runs inside one of acuda's callbacks */
         (void)acu_queue_take(loop->queue, done, ACU_LOOP_BATCH, &count);
         status = count ? ACU_OK : ACU_TIMEOUT;
     }

@@ -222,8 +222,9 @@ acu_status acui_future_may_begin(const acu_future *future)
     if (acui_future_state_of(future) != ACUI_FUTURE_SCHEDULED ||
         !(acui_issuing() || acui_policy_asking()))
         return ACU_OK;
-    return acui_fail(ACU_ERR_WOULD_WAIT, "a future that was only scheduled can not be started in a "
-                     "foreign call or a policy's function, which may not submit");
+    return acui_fail(ACU_ERR_IN_CALLBACK,
+                     "a future that was only scheduled can not be started in a foreign call or a "
+                     "policy's function, which may not submit");
 }
 
 acu_status acui_future_begin(acu_future *future)

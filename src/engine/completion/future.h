@@ -159,7 +159,7 @@ void acui_future_await(const acu_future *future);
 /* acu_future_poll, with `now` as for acui_harvest. */
 acu_status acui_future_look(acu_future *future, uint64_t now);
 acu_status acui_future_begin(acu_future *future); /* start it, if it is only scheduled */
-acu_status acui_future_may_begin(const acu_future *future); /* WOULD_WAIT: not here */
+acu_status acui_future_may_begin(const acu_future *future); /* IN_CALLBACK: not here */
 
 /* ---- values.c ---- */
 /* Take the values, in the form in which a future keeps them. NO_MEMORY: they stay as they were. */

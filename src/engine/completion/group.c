@@ -242,7 +242,7 @@ static acu_status check_open(const acu_group *group, const char *function)
     if (group->closed)
         return acui_fail(ACU_ERR_CANCELLED, "%s: the group takes no more members", function);
     if (group->limit && group->pending + group->collected >= group->limit)
-        return acui_fail(ACU_ERR_WOULD_BLOCK, "%s: the group has %zu members, its limit", function,
+        return acui_fail(ACU_ERR_FULL, "%s: the group has %zu members, its limit", function,
                          group->limit);
     return ACU_OK;
 }

@@ -181,7 +181,7 @@ acu_status acui_check_room(acu_device *device, uint64_t more, bool look)
     uint64_t now = acui_in_flight(device) + more;
     if (look && has_room(device, more))
         return ACU_OK;
-    return acui_fail(ACU_ERR_WOULD_BLOCK,
+    return acui_fail(ACU_ERR_FULL,
                      "%llu submissions, or pieces of such, are in flight on device %d, which was "
                      "opened for %u",
                      (unsigned long long)now, device->info.ordinal, device->engine.gate.limit);

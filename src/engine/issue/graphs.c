@@ -125,7 +125,7 @@ static acui_graphs *make_graphs(acu_device *device)
     acui_graphs *graphs = ACUI_NEW(acui_graphs);
     if (!graphs)
         return NULL;
-    graphs->limit = ACU_GRAPHS_DEFAULT;
+    graphs->limit = ACU_GRAPH_CACHE_DEFAULT;
     pthread_mutex_lock(&device->lock);
     if (!atomic_load_explicit(&device->engine.graphs, memory_order_relaxed)) {
         device->engine.drop_graphs = drop_graphs;
@@ -491,13 +491,13 @@ void acui_graphs_over(acui_exec *exec)
 
 /* ---- for the program ---- */
 
-acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
+acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics *counts)
 {
     ACUI_CHECK(device, DEVICE);
     if (!counts)
-        return acui_fail(ACU_ERR_INVALID, "acu_graphs_counts: nowhere to put the counts");
+        return acui_fail(ACU_ERR_INVALID, "acu_graph_cache_stats: nowhere to put the counts");
     acui_graphs *graphs = acui_graphs_of(device);
-    *counts = (acu_graph_counts){0};
+    *counts = (acu_graph_cache_statistics){0};
     if (!graphs)
         return ACU_OK;
     acui_lock_take(&graphs->lock);
@@ -514,7 +514,7 @@ acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts)
     return ACU_OK;
 }
 
-acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
+acu_status acu_graph_cache_limit(acu_device *device, uint32_t execs)
 {
     ACUI_CHECK(device, DEVICE);
     acui_graphs *graphs = acui_graphs_of(device);
@@ -530,7 +530,7 @@ acu_status acu_graphs_limit(acu_device *device, uint32_t execs)
     return ACU_OK;
 }
 
-acu_status acu_graphs_wait(acu_device *device)
+acu_status acu_graph_cache_wait(acu_device *device)
 {
     ACUI_CHECK(device, DEVICE);
     ACUI_TRY(acui_refuse_wait(__func__));

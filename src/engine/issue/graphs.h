@@ -20,7 +20,7 @@
 
 #include "engine/engine.h"
 
-#include <acuda/graphs.h>
+#include <acuda/graph_cache.h>
 
 #define ACUI_KEY_FEW 144 /* words; longer keys are allocated */
 #define ACUI_FORM_SLOTS 256
@@ -132,7 +132,7 @@ struct acui_graphs {
     uint64_t seen[ACUI_SEEN_SLOTS][ACUI_SEEN_EACH];
     uint32_t limit; /* how many execs; 0: none are made */
     uint64_t claims;
-    acu_graph_counts counts; /* `set`, `skipped` and `together`: of execs that are gone */
+    acu_graph_cache_statistics counts; /* `set`, `skipped` and `together`: of execs that are gone */
 };
 
 /* ---- runs.c ---- */

@@ -39,7 +39,7 @@ bool acui_admit(acui_task *task, acui_task **others);
 void acui_charge(acui_task *task); /* it is on its stream: count what it put there */
 acui_task *acui_leave_gates(acui_task *task); /* it is over; returns the tasks that this lets in */
 acui_task *acui_step_out(acui_task *task); /* it has to be admitted again; the same */
-/* WOULD_BLOCK if the device (NULL: the default one) has reached its bound, counting `more`
+/* FULL if the device (NULL: the default one) has reached its bound, counting `more`
  * submissions that are handed over. `look`: not before this thread has looked at what is in flight;
  * otherwise the reactor is to look. */
 acu_status acui_check_room(acu_device *device, uint64_t more, bool look);

@@ -60,7 +60,7 @@ bool acui_parts_stop(acui_task *task, acui_fault **why);
 void acui_parts_begin(acui_part *part); /* an alternative runs; takes the lock */
 
 /* ---- use.c ---- */
-/* acu_stream_use and acu_stream_use_wait, for a call of the program's to `function`. */
+/* acu_use_begin and acu_use_begin_wait, for a call of the program's to `function`. */
 acu_status acui_use_begin(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
                           const char *function, acu_use **use);
 acu_status acui_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t count,
@@ -69,7 +69,7 @@ acu_status acui_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t c
 /* What others have put on the stream so far uses a tensor, as the argument says. What is submitted
  * on the tensor from now on comes behind that, and its memory is not used for anything else before.
  * What was submitted earlier stays where it is, on the device or not, so this call is never too
- * early. Errors: those of acu_stream_use, but for NOT_READY and DEPENDENCY. */
+ * early. Errors: those of acu_use_begin, but for NOT_READY and DEPENDENCY. */
 acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site,
                             const char *function);
 

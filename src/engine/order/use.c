@@ -54,7 +54,7 @@ static acu_status check(acu_stream *stream, const acu_arg *args, size_t count, a
     if (!use)
         return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the use", function);
     if (acui_issuing() || acui_policy_asking())
-        return acui_fail(ACU_ERR_WOULD_WAIT, "%s: not in a foreign call or a policy's function",
+        return acui_fail(ACU_ERR_IN_CALLBACK, "%s: not in a foreign call or a policy's function",
                          function);
     return acui_device_check(stream->device);
 }
@@ -130,7 +130,7 @@ acu_status acui_use_begin(acu_stream *stream, const acu_arg *args, size_t count,
     return acui_capture_in(try_begin(stream, args, count, site, use), function);
 }
 
-acu_status acu_stream_use(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
+acu_status(acu_use_begin)(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
                           acu_use **use)
 {
     return acui_use_begin(stream, args, count, site, "acu_use_begin", use);
@@ -171,8 +171,8 @@ acu_status acui_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t c
     return acui_capture_in(acui_wait_until(look, next_look, &b, timeout), function);
 }
 
-acu_status acu_stream_use_wait(acu_stream *stream, const acu_arg *args, size_t count,
-                               acu_site site, uint64_t timeout, acu_use **use)
+acu_status(acu_use_begin_wait)(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
+                               uint64_t timeout, acu_use **use)
 {
     return acui_use_begin_wait(stream, args, count, site, timeout, "acu_use_begin_wait", use);
 }
@@ -196,7 +196,7 @@ acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site sit
 {
     ACUI_TRY(acui_stream_check_thread(stream, function));
     if (acui_issuing() || acui_policy_asking())
-        return acui_fail(ACU_ERR_WOULD_WAIT, "%s: not in a foreign call or a policy's function",
+        return acui_fail(ACU_ERR_IN_CALLBACK, "%s: not in a foreign call or a policy's function",
                          function);
     ACUI_TRY(acui_device_check(stream->device));
     ACUI_TRY(acui_capture_in(acui_stream_check_capture(stream), function));
@@ -244,8 +244,8 @@ acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future)
     ACUI_TRY(acui_stream_check_thread(use->task->stream, __func__));
     acui_submission *s = use->submission;
     if (acui_issuing() || acui_policy_asking())
-        return acui_fail(ACU_ERR_WOULD_WAIT, "acu_use_end: not in a foreign call or a policy's "
-                         "function");
+        return acui_fail(ACU_ERR_IN_CALLBACK, "acu_use_end: not in a foreign call or a policy's "
+                                              "function");
     ACUI_TRY(acui_capture_in(acui_stream_check_capture(use->task->stream), __func__));
     acu_future *f = NULL;
     acu_status status = future ? give_future(s, &f) : ACU_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Totals of the process (acu_counters_read): how many submissions and operations there were. */
+/* Totals of the process (acu_process_stats): how many submissions and operations there were. */
 #include "base/cache.h"
 #include "engine/report/report.h"
 
@@ -25,16 +25,16 @@ static uint64_t sum(unsigned count)
     return (uint64_t)acui_count_sum(count);
 }
 
-void acu_counters_read(acu_counters *counters)
+void acu_process_stats(acu_process_statistics *counters)
 {
     if (!counters)
         return;
-    *counters = (acu_counters){.submissions = sum(ACUI_COUNT_SUBMISSIONS),
-                               .submissions_done = sum(ACUI_COUNT_DONE),
-                               .submissions_failed = sum(ACUI_COUNT_FAILED),
-                               .operations = sum(ACUI_COUNT_OPERATIONS),
-                               .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE),
-                               .staged_copies = sum(ACUI_COUNT_STAGED),
-                               .staged_bytes = sum(ACUI_COUNT_STAGED_BYTES),
-                               .staged_skipped = sum(ACUI_COUNT_STAGED_SKIPPED)};
+    *counters = (acu_process_statistics){.submissions = sum(ACUI_COUNT_SUBMISSIONS),
+                                         .submissions_done = sum(ACUI_COUNT_DONE),
+                                         .submissions_failed = sum(ACUI_COUNT_FAILED),
+                                         .operations = sum(ACUI_COUNT_OPERATIONS),
+                                         .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE),
+                                         .staged_copies = sum(ACUI_COUNT_STAGED),
+                                         .staged_bytes = sum(ACUI_COUNT_STAGED_BYTES),
+                                         .staged_skipped = sum(ACUI_COUNT_STAGED_SKIPPED)};
 }

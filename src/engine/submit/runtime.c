@@ -219,7 +219,7 @@ static acu_status give(acui_runtime *runtime, const acui_handed *what)
 {
     uint64_t place = acui_handover_place(&runtime->queue);
     if (!place)
-        return acui_fail(ACU_ERR_WOULD_BLOCK, "%d submissions are handed over and not issued yet",
+        return acui_fail(ACU_ERR_FULL, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
     if (what->future && !what->future->how.early) /* else other threads know it already */
         what->future->how.early = true;
@@ -260,7 +260,7 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
     acu_submit_options rest = *options;
     rest.refuse_when_full = false; /* that is settled; and the future has the rest already: */
     rest.queue = NULL;
-    rest.tag = rest.deadline = 0;
+    rest.tag = rest.timeout = 0;
     ACUI_TRY(make_more(runtime, &rest, stream, &what.more));
     if (future && !future->how.early) /* else it was noted before other threads could know it */
         acui_future_note(future, op, options->name);

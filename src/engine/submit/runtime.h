@@ -28,7 +28,7 @@ bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_option
 void acui_runtime_entered(void);
 
 /* Wait until the future's submission is planned; returns at once if it was not handed over. Fails
- * with WOULD_WAIT in a callback. */
+ * with IN_CALLBACK in a callback. */
 acu_status acui_runtime_planned(acu_future *future);
 /* Whether something that was handed over has not been entered yet; this thread's own ring does not
  * count. Never waits. */

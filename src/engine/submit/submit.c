@@ -260,7 +260,7 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
     acu_status status;
     if (acui_policy_asking()) {
         acui_op_put(op);
-        return acui_fail(ACU_ERR_WOULD_WAIT,
+        return acui_fail(ACU_ERR_IN_CALLBACK,
                          "a policy's function may not submit: it is asked while "
                          "a submission is planned");
     }
@@ -316,23 +316,23 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     acu_future *f = NULL;
     acu_status status = check_options(device, given, &options, function);
     if (status == ACU_OK && acui_issuing())
-        status = acui_fail(ACU_ERR_WOULD_WAIT,
+        status = acui_fail(ACU_ERR_IN_CALLBACK,
                            "%s: a foreign call may not submit: the stream that "
                            "it enqueues on is taken until it returns",
                            function);
-    if (status == ACU_OK && (future || options.deadline || options.queue))
+    if (status == ACU_OK && (future || options.timeout || options.queue))
         status = acui_future_new(&f);
     if (f) { /* all before the deadline is set, which may pass at once: see `early` */
         f->how.given = future != NULL;
         f->how.unwanted = how & ACUI_UNWANTED;
         f->how.waited = how & ACUI_WAITED;
-        f->how.early = options.deadline != 0;
+        f->how.early = options.timeout != 0;
     }
     if (status == ACU_OK && options.queue)
         status = acui_queue_prepare(f, options.queue, options.tag);
-    if (status == ACU_OK && options.deadline) {
+    if (status == ACU_OK && options.timeout) {
         acui_future_note(f, taken, options.name);
-        status = acui_deadline_set(f, options.deadline);
+        status = acui_deadline_set(f, options.timeout);
     }
     if (status != ACU_OK) {
         acui_op_put(taken);

@@ -7,11 +7,11 @@
 static acu_status check_sole(acu_buffer *buffer)
 {
     if (buffer->kind != ACU_MEMORY_DEVICE || !buffer->block)
-        return acui_fail(ACU_ERR_INVALID, "acu_buffer_leak: only device memory of acuda's, that is "
-                                          "there, can be given away");
+        return acui_fail(ACU_ERR_INVALID, "acu_buffer_detach: only device memory that acuda "
+                                          "allocated, and is there, can be given away");
     if (acui_object_refs(buffer) > 1)
-        return acui_fail(ACU_ERR_SHARED, "acu_buffer_leak: tensors, handles or work in flight have "
-                                         "the buffer too");
+        return acui_fail(ACU_ERR_SHARED, "acu_buffer_detach: tensors, handles or work in flight "
+                                         "have the buffer too");
     return acui_device_check(buffer->device);
 }
 
@@ -31,17 +31,17 @@ static bool is_busy(acu_buffer *buffer)
     return busy || !acui_fences_allow(&buffer->block->fences, buffer->device, NULL);
 }
 
-acu_status acu_buffer_leak(acu_buffer *buffer, CUdeviceptr *address)
+acu_status acu_buffer_detach(acu_buffer *buffer, CUdeviceptr *address)
 {
     ACUI_CHECK(buffer, BUFFER);
     if (!address)
-        return acui_fail(ACU_ERR_INVALID, "acu_buffer_leak: nowhere to put the address");
+        return acui_fail(ACU_ERR_INVALID, "acu_buffer_detach: nowhere to put the address");
     ACUI_TRY(check_sole(buffer));
     acui_stream_harvest(buffer->device->alloc, NULL); /* the allocation may be complete without
                                                        * anybody having looked */
     if (is_busy(buffer))
         return acui_fail(ACU_ERR_BUSY,
-                         "acu_buffer_leak: work in flight uses the memory: wait for it first; "
+                         "acu_buffer_detach: work in flight uses the memory: wait for it first; "
                          "or it is just being allocated: try again");
     acui_block *block = buffer->block;
     acu_pool *pool = acui_buffer_pool(buffer);

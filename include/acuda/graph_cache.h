@@ -31,18 +31,18 @@
  * no stream, policy or priority. For a thread that submits on and on, this thread issues larger
  * submissions too, each by itself: planning then runs in parallel with the driver's calls.
  */
-#ifndef ACUDA_GRAPHS_H
-#define ACUDA_GRAPHS_H
+#ifndef ACUDA_GRAPH_CACHE_H
+#define ACUDA_GRAPH_CACHE_H
 
 #include <acuda/device.h>
 
 ACU_BEGIN
 
-#define ACU_GRAPHS_DEFAULT 512 /* the most executable graphs that a device's cache holds, by
+#define ACU_GRAPH_CACHE_DEFAULT 512 /* the most executable graphs that a device's cache holds, by
                                 * default */
 
 /* The first three are current values; the others count from the device's opening. */
-typedef struct acu_graph_counts {
+typedef struct acu_graph_cache_statistics {
     uint32_t limit;     /* the most executable graphs allowed */
     uint32_t forms;     /* known forms */
     uint32_t execs;     /* executable graphs, including those being made */
@@ -53,10 +53,10 @@ typedef struct acu_graph_counts {
     uint64_t set;       /* nodes whose parameters were updated */
     uint64_t skipped;   /* nodes whose parameters were right already */
     uint64_t together;  /* submissions issued together with others, as one graph */
-} acu_graph_counts;
+} acu_graph_cache_statistics;
 
 /* Any thread, does not block, no driver calls. All 0 if the cache is off or not supported. */
-ACU_API acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *counts);
+ACU_API acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics *counts);
 
 /*
  * Set the number of executable graphs that the device's cache may hold; 0 switches it off. Surplus
@@ -64,15 +64,15 @@ ACU_API acu_status acu_graphs_counts(acu_device *device, acu_graph_counts *count
  * their work ends. Any thread. Errors: NOT_SUPPORTED (the driver lacks a call for it: CUDA before
  * 11.4), except for 0.
  */
-ACU_API acu_status acu_graphs_limit(acu_device *device, uint32_t execs);
+ACU_API acu_status acu_graph_cache_limit(acu_device *device, uint32_t execs);
 
 /*
  * Wait until every executable graph that was found worth making is made. Blocks for that long;
- * WOULD_WAIT in a callback. To warm the cache up, submit the expected work with `warm` in its
+ * IN_CALLBACK in a callback. To warm the cache up, submit the expected work with `warm` in its
  * options, which has graphs made at the first sight of a form, then wait here: the next submissions
  * are served by them.
  */
-ACU_API acu_status acu_graphs_wait(acu_device *device);
+ACU_API acu_status acu_graph_cache_wait(acu_device *device);
 
 ACU_END
 #endif

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# tools/rename-to-0.2 turns a program for acuda 0.1 into one that compiles with the headers as they are,
+# prints what it leaves to people, and changes nothing when it is run again.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+command -v cc >/dev/null || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "$*"; exit 1; }
+
+# A fragment of each thing that has another name.
+cat >"$work/old.c" <<'END'
+#include <acuda/acuda.h>
+#include <acuda/graphs.h>
+
+struct mine {
+    long deadline; /* not acuda's */
+};
+
+static acu_pool_stats read_stats(acu_pool *pool)
+{
+    acu_pool_stats stats = {.size = sizeof(acu_pool_stats)};
+    acu_pool_get_stats(pool, &stats);
+    return stats;
+}
+
+acu_status old(acu_device *device, acu_stream *stream, acu_buffer *buffer, acu_tensor *x,
+               struct mine *m, acu_op *op)
+{
+    acu_use *use;
+    acu_arg args[] = {acu_in(x)};
+    CUdeviceptr address;
+    acu_graph_counts counts;
+    acu_submit_options options = {.size = sizeof options, .deadline = 5};
+    acu_submit_options more = {
+        .size = sizeof more, .deadline = m->deadline > 0 ? ACU_MS(1) : 0};
+    m->deadline = 7;
+    options.deadline = ACU_SECONDS(1);
+    acu_graphs_limit(device, ACU_GRAPHS_DEFAULT);
+    acu_graphs_wait(device);
+    acu_graphs_counts(device, &counts);
+    read_stats(acu_device_pool(device));
+    acu_stream_use(stream, args, 1, ACU_SITE, &use);
+    acu_stream_use_wait(stream, args, 1, ACU_SITE, ACU_FOREVER, &use);
+    acu_use_begin(stream, &use, acu_in(x));
+    acu_compile_counts compiled;
+    acu_compile_counts_read(&compiled);
+    acu_counters counters;
+    acu_counters_read(&counters);
+    if (acu_buffer_leak(buffer, &address) == ACU_ERR_WOULD_WAIT)
+        return acu_submit(device, op, &more, NULL);
+    return acu_submit(device, op, &options, NULL) == ACU_ERR_WOULD_BLOCK ? ACU_OK : ACU_TIMEOUT;
+}
+END
+cp "$work/old.c" "$work/new.c"
+status=0
+tools/rename-to-0.2 "$work/new.c" >"$work/left" || status=$?
+[ $status = 1 ] || fail "exit status $status, though a deadline was left"
+line=$(grep -n 'm->deadline > 0' "$work/old.c" | cut -d: -f1)
+grep -q "^$work/new.c:$line: .*timeout" "$work/left" || fail "line $line was not printed: $(cat "$work/left")"
+sed -i "${line}s/\.deadline = /.timeout = /" "$work/new.c" # what is left to people
+grep -q 'm->deadline = 7' "$work/new.c" || fail "somebody else's field was renamed"
+cc -std=c17 -fsyntax-only -Wall -Werror -Iinclude "$work/new.c"
+cp "$work/new.c" "$work/again.c"
+tools/rename-to-0.2 "$work/again.c" >/dev/null || true
+cmp "$work/new.c" "$work/again.c" || fail "a second run changed something"
+status=0
+tools/rename-to-0.2 "$work/none.c" 2>"$work/left" || status=$?
+[ $status = 2 ] && grep -q 'none.c: not a file' "$work/left" || fail "no word about a file that is not there"
