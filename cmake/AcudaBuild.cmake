@@ -25,7 +25,10 @@ string(REPLACE "-O3" "-O2" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
-set(CMAKE_C_VISIBILITY_PRESET hidden)
+# The version script of the library hides what is internal; tests link a copy without it.
+if(NOT ACUDA_TESTS)
+    set(CMAKE_C_VISIBILITY_PRESET hidden)
+endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON) # a build folder can be moved, to a machine with a GPU say
 

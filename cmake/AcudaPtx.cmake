@@ -68,7 +68,7 @@ function(acuda_add_ptx target source)
     set(folders "$<FILTER:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,EXCLUDE,^/usr/include$>")
     # The path does not exist, so that a toolkit that happens to be installed makes no difference.
     add_custom_command(OUTPUT "${ptx}"
-        COMMAND "${ACUDA_CLANG}" --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only
+        COMMAND ${CMAKE_C_COMPILER_LAUNCHER} "${ACUDA_CLANG}" --cuda-path=/nonexistent -x cuda -std=c++17 --cuda-device-only
             --cuda-gpu-arch=${ACUDA_PTX_ARCH} -nocudainc -nocudalib
             -Xclang -target-feature -Xclang +${ACUDA_PTX_FEATURE} -Wall -Wextra
             -I "${include}" -include "${kernels}/prelude.cuh" -O3 ${arg_OPTIONS} -I "${kernels}/cuda"
