@@ -182,7 +182,8 @@ template <typename C> struct acui_soften {
             read(p, x, i, end, e);
             T now = max(max(e[0], e[1]), max(e[2], e[3]));
             if (now > most) {
-                sum *= exp((double)base - (double)now);
+                if (most > -(T)__builtin_inf()) /* else there is no sum yet, but perhaps a NaN */
+                    sum *= exp((double)most - (double)now);
                 most = base = now;
             }
 #pragma unroll
