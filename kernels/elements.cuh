@@ -85,6 +85,23 @@ template <typename C, typename Vector> struct acui_plain { /* a vector type with
     }
 };
 
+/* bool: 1 for every byte but 0. Such bytes come from other libraries, from kernels, and by
+ * reinterpreting; what is written is 0 or 1 because the operations yield these. */
+template <typename C, typename Vector> struct acui_truth : acui_plain<C, Vector> {
+    typedef acui_plain<C, Vector> bytes;
+    template <typename T> ACUI_DEVICE void read(const char *at, T *x)
+    {
+        bytes::read(at, x);
+#pragma unroll
+        for (int k = 0; k < C::V; k++)
+            x[k] = x[k] != 0;
+    }
+    template <typename T> ACUI_DEVICE T read_one(const char *at)
+    {
+        return bytes::template read_one<T>(at) != 0;
+    }
+};
+
 struct acui_f;
 struct acui_half { /* elements of two bytes that become floats */
     static const int BYTES = 2;
@@ -176,7 +193,7 @@ struct acui_i {
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         switch (dtype) {
-        case ACU_BOOL:
+        case ACU_BOOL: f(acui_truth<acui_i, uchar4>()); break;
         case ACU_U8: f(acui_plain<acui_i, uchar4>()); break;
         case ACU_I8: f(acui_plain<acui_i, char4>()); break;
         case ACU_U16: f(acui_plain<acui_i, ushort4>()); break;

@@ -25,7 +25,8 @@
  * extents must be equal, or one of them is 1 or missing.
  *
  * f16 and bf16 are computed in float and rounded once, to nearest, ties to even. tf32 counts as
- * f32.
+ * f32. A bool is true if its byte is anything but 0 (other libraries, kernels and acu_reinterpret
+ * bring such bytes); a result of bool is 0 or 1. Only copies (op.h) move its bytes as they are.
  *
  * Errors, on the future or of submit: DTYPE, SHAPE, SHARED (overlap), INVALID, LIMIT, ARGUMENTS (in
  * functions that take a count: a wrong number of operands), and those of launches.
@@ -129,7 +130,8 @@ ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64
  * numbers too large become infinite, but in f8e4m3fn and f8e5m2 the largest number (as in hardware
  * conversions to these types); f8e8m0fnu takes the magnitude, rounded up to a power of two, as
  * scales need it. To integers: from floating point, truncated towards zero, then the nearest that
- * fits, NaN becomes 0; from integers, modulo 2^bits. To bool: whether it is not 0.
+ * fits, NaN becomes 0; from integers, modulo 2^bits. To bool: whether it is not 0, from
+ * bool too.
  *
  * An element of f4e2m1fnx2 is two numbers, neighbours along the last dimension: a tensor [..., n]
  * of it converts to [..., 2 n] of another dtype, and [..., 2 n] to [..., n]; an odd last dimension

@@ -25,7 +25,7 @@ static char route(acu_dtype from, acu_dtype to, int *kernel_from, int *kernel_to
     static const acu_dtype bits[] = {[1] = ACU_U8, [2] = ACU_U16, [4] = ACU_U32, [8] = ACU_I64};
     *kernel_from = (int)from;
     *kernel_to = (int)to;
-    if (from == to) { /* the bits are copied */
+    if (from == to && to != ACU_BOOL) { /* the bits are copied */
         *kernel_from = *kernel_to = (int)bits[acu_dtype_bytes(from)];
         return 'l';
     }
