@@ -306,9 +306,11 @@ ACU_API const char *acu_reduction_name(acu_reduction kind);
 ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site);
 
 /*
- * Matrix product: [..., m, k] times [..., k, n] is [..., m, n]; leading dimensions broadcast. Any
- * strides: a transposed view (acu_transpose) costs nothing. For f32, tf32, f64, f16, bf16 and
- * integers, which wrap around.
+ * Matrix product: [..., m, k] times [..., k, n] is [..., m, n]; leading dimensions broadcast. As in
+ * NumPy, a vector on the left is one row, one on the right is one column, and the result lacks that
+ * dimension: [..., m, k] times [k] is [..., m], [k] times [..., k, n] is [..., n], and [k] times
+ * [k], the dot product, is [1]. Any strides: a transposed view (acu_transpose) costs nothing. For
+ * f32, tf32, f64, f16, bf16 and integers, which wrap around.
  *
  * cuBLAS computes it, at the speed of the tensor cores, if it is found and can do so without a copy
  * (each matrix is dense along its rows or its columns, and the matrices of a batch are evenly

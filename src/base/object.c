@@ -46,6 +46,11 @@ void acui_object_free(void *object)
     acui_cache_put_object(object, mark_dead(object));
 }
 
+static const char *article(const char *word)
+{
+    return strchr("aeiou", word[0]) ? "an" : "a";
+}
+
 acu_status acui_object_refuse(const void *object, acu_object_kind kind, const char *function)
 {
     if (acui_forked())
@@ -59,8 +64,8 @@ acu_status acui_object_refuse(const void *object, acu_object_kind kind, const ch
                          words[other], other == ACU_OBJECT_OP ? ", by who took it if not by the "
                          "program; acu_op_retain keeps one for a second use" : "");
     if ((tag & 0xFFFF0000u) == ACUI_LIVE && other < ACU_OBJECT_KIND_COUNT)
-        return acui_fail(ACU_ERR_INVALID, "%s: wants a %s, got a %s", function, words[kind],
-                         words[other]);
+        return acui_fail(ACU_ERR_INVALID, "%s: wants %s %s, got %s %s", function,
+                         article(words[kind]), words[kind], article(words[other]), words[other]);
     return acui_fail(ACU_ERR_BAD_HANDLE, "%s: this is no %s, or one released long ago", function,
                      words[kind]);
 }

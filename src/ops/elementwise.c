@@ -124,11 +124,13 @@ static acu_op *check(plan *e)
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-/* `where` only moves bits, except of bool: the kernel is told the integer dtype of the same size. */
+/* `where` only moves bits, except of bool: the kernel is told the integer dtype of the same
+ * size. */
 static int stored_as(const plan *e, acu_dtype dtype)
 {
     static const acu_dtype words[] = {[1] = ACU_U8, [2] = ACU_U16, [4] = ACU_I32, [8] = ACU_I64};
-    return (int)(e->kind == ACU_OP_WHERE && dtype != ACU_BOOL ? words[acu_dtype_bytes(dtype)] : dtype);
+    bool moves = e->kind == ACU_OP_WHERE && dtype != ACU_BOOL;
+    return (int)(moves ? words[acu_dtype_bytes(dtype)] : dtype);
 }
 
 static acu_op *fill_scalar(plan *e, size_t i, acui_operand *at)

@@ -8,13 +8,40 @@
 
 #include <stdio.h>
 
+/* A tensor as matrices: a vector is one row, or one column. */
+typedef struct matrix {
+    acu_shape shape;
+    int64_t stride[ACU_MAX_RANK];
+} matrix;
+
 typedef struct plan {
     acu_planning *p;
-    const acu_tensor *a, *b;
+    matrix a, b;
+    bool no_row, no_column; /* the result lacks the dimension, which came from a vector */
     acu_dtype dtype;
-    acu_shape shape; /* the result's */
+    acu_shape shape;  /* of the result as matrices */
+    acu_shape result; /* the result's */
     acui_matmul params;
 } plan;
+
+static matrix matrix_of(const acu_tensor *tensor)
+{
+    matrix m = {.shape = acu_tensor_shape(tensor)};
+    for (int d = 0; d < m.shape.rank; d++)
+        m.stride[d] = acu_tensor_strides(tensor)[d];
+    return m;
+}
+
+/* Puts a dimension of one element in front of dimension `at`. */
+static void insert(matrix *m, int at)
+{
+    for (int d = m->shape.rank++; d > at; d--) {
+        m->shape.dim[d] = m->shape.dim[d - 1];
+        m->stride[d] = m->stride[d - 1];
+    }
+    m->shape.dim[at] = 1;
+    m->stride[at] = 0;
+}
 
 /* Builds the message only on failure. */
 static acu_op *refuse(const plan *m, acu_status status, const char *why)
@@ -25,22 +52,27 @@ static acu_op *refuse(const plan *m, acu_status status, const char *why)
                        acui_value_words(&values[0], a), acui_value_words(&values[1], b), why);
 }
 
-static acu_op *check(plan *m)
+/* Without the dimensions that came from vectors; at least one is left. */
+static acu_shape result_of(const plan *m)
 {
-    const acu_val *values = m->p->values;
-    if (values[0].kind != ACU_TENSOR || values[1].kind != ACU_TENSOR)
-        return refuse(m, ACU_ERR_INVALID, "it takes two tensors");
-    m->a = values[0].tensor;
-    m->b = values[1].tensor;
-    m->dtype = acu_tensor_dtype(m->a);
-    char class = acui_class_of(m->dtype);
-    if (acu_tensor_dtype(m->b) != m->dtype || !class || m->dtype == ACU_BOOL)
-        return refuse(m, ACU_ERR_DTYPE, "both must be of the same of f32, tf32, f64, f16, bf16 and "
-                      "the integers");
-    acu_shape a = acu_tensor_shape(m->a), b = acu_tensor_shape(m->b);
-    if (a.rank < 2 || b.rank < 2 || a.dim[a.rank - 1] != b.dim[b.rank - 2])
-        return refuse(m, ACU_ERR_SHAPE, "the last dimension of the one must be the one before the "
-                      "last of the other");
+    acu_shape result = m->shape;
+    int last = result.rank - 1;
+    if (m->no_row)
+        result.dim[last - 1] = result.dim[last];
+    result.rank -= m->no_row + m->no_column;
+    if (result.rank == 0)
+        result = ACU_SHAPE(1);
+    return result;
+}
+
+static acu_op *check_shapes(plan *m)
+{
+    acu_shape a = m->a.shape, b = m->b.shape;
+    if (a.dim[a.rank - 1] != b.dim[b.rank - 2])
+        return refuse(m, ACU_ERR_SHAPE,
+                      m->no_column ? "the last dimensions must be equal"
+                                   : "the last dimension of the one must be the one before the "
+                                     "last of the other");
     acu_shape batch = a, other = b;
     batch.dim[a.rank - 2] = batch.dim[a.rank - 1] = 1;
     other.dim[b.rank - 2] = other.dim[b.rank - 1] = 1;
@@ -50,41 +82,78 @@ static acu_op *check(plan *m)
     m->shape = batch;
     m->shape.dim[batch.rank - 2] = a.dim[a.rank - 2];
     m->shape.dim[batch.rank - 1] = b.dim[b.rank - 1];
+    m->result = result_of(m);
     return NULL;
 }
 
-/* The tensor's stride along dimension d of `shape`, which is one of the batch; 0 where it is
- * broadcast. */
-static int64_t batch_stride(const acu_tensor *tensor, acu_shape shape, int d)
+static acu_op *check(plan *m)
 {
-    acu_shape own = acu_tensor_shape(tensor);
-    int place = d - (shape.rank - own.rank);
-    return place < 0 || own.dim[place] == 1 ? 0 : acu_tensor_strides(tensor)[place];
+    const acu_val *values = m->p->values;
+    if (values[0].kind != ACU_TENSOR || values[1].kind != ACU_TENSOR)
+        return refuse(m, ACU_ERR_INVALID, "it takes two tensors");
+    m->dtype = acu_tensor_dtype(values[0].tensor);
+    char class = acui_class_of(m->dtype);
+    if (acu_tensor_dtype(values[1].tensor) != m->dtype || !class || m->dtype == ACU_BOOL)
+        return refuse(m, ACU_ERR_DTYPE, "both must be of the same of f32, tf32, f64, f16, bf16 and "
+                      "the integers");
+    m->a = matrix_of(values[0].tensor);
+    m->b = matrix_of(values[1].tensor);
+    m->no_row = m->a.shape.rank == 1;
+    m->no_column = m->b.shape.rank == 1;
+    if (m->no_row)
+        insert(&m->a, 0);
+    if (m->no_column)
+        insert(&m->b, 1);
+    return check_shapes(m);
+}
+
+/* The stride along dimension d of `shape`, which is one of the batch; 0 where it is broadcast. */
+static int64_t batch_stride(const matrix *m, acu_shape shape, int d)
+{
+    int place = d - (shape.rank - m->shape.rank);
+    return place < 0 || m->shape.dim[place] == 1 ? 0 : m->stride[place];
+}
+
+/* The tensor for the result as matrices. One that does not fit is refused later. */
+static matrix matrix_for(const plan *m, const acu_tensor *out)
+{
+    matrix of = matrix_of(out);
+    if (!acu_shape_equal(of.shape, m->result))
+        return (matrix){.shape = m->shape};
+    if (m->no_row && m->no_column)
+        of.shape.rank = 0;
+    if (m->no_row)
+        insert(&of, of.shape.rank ? of.shape.rank - 1 : 0);
+    if (m->no_column)
+        insert(&of, of.shape.rank);
+    return of;
 }
 
 static void lay_out(plan *m)
 {
     acui_matmul *p = &m->params;
-    const acu_tensor *out = m->p->out.tensor;
-    int rank = m->shape.rank, a_rank = acu_tensor_shape(m->a).rank;
-    int b_rank = acu_tensor_shape(m->b).rank;
+    const matrix *a = &m->a, *b = &m->b;
+    matrix into, *out = m->p->out.tensor ? &into : NULL;
+    int rank = m->shape.rank, a_rank = a->shape.rank, b_rank = b->shape.rank;
+    if (out)
+        into = matrix_for(m, m->p->out.tensor);
     p->m = m->shape.dim[rank - 2];
     p->n = m->shape.dim[rank - 1];
-    p->k = acu_tensor_shape(m->a).dim[a_rank - 1];
+    p->k = a->shape.dim[a_rank - 1];
     p->dtype = (int)m->dtype;
-    p->a_row = acu_tensor_strides(m->a)[a_rank - 2];
-    p->a_column = acu_tensor_strides(m->a)[a_rank - 1];
-    p->b_row = acu_tensor_strides(m->b)[b_rank - 2];
-    p->b_column = acu_tensor_strides(m->b)[b_rank - 1];
-    p->out_row = out ? acu_tensor_strides(out)[rank - 2] : p->n;
-    p->out_column = out ? acu_tensor_strides(out)[rank - 1] : 1;
+    p->a_row = a->stride[a_rank - 2];
+    p->a_column = a->stride[a_rank - 1];
+    p->b_row = b->stride[b_rank - 2];
+    p->b_column = b->stride[b_rank - 1];
+    p->out_row = out ? out->stride[rank - 2] : p->n;
+    p->out_column = out ? out->stride[rank - 1] : 1;
     int64_t dims[ACUI_RANK] = {1}, dense = p->m * p->n;
     p->batches = 1;
     for (int d = rank - 3; d >= 0; d--) {
         dims[d] = m->shape.dim[d];
         p->at[0].stride[d] = out ? batch_stride(out, m->shape, d) : dense;
-        p->at[1].stride[d] = batch_stride(m->a, m->shape, d);
-        p->at[2].stride[d] = batch_stride(m->b, m->shape, d);
+        p->at[1].stride[d] = batch_stride(a, m->shape, d);
+        p->at[2].stride[d] = batch_stride(b, m->shape, d);
         dense *= dims[d];
         p->batches *= dims[d];
     }
@@ -124,7 +193,7 @@ static acu_op *plan_matmul(acu_planning *p)
     if (failed)
         return failed;
     if (acu_shape_elements(m.shape) < 0)
-        return acui_result(p, "matmul", m.dtype, m.shape); /* which says that there are too many
+        return acui_result(p, "matmul", m.dtype, m.result); /* which says that there are too many
                                                             * elements */
     lay_out(&m);
     if (p->out.tensor)
@@ -135,7 +204,7 @@ static acu_op *plan_matmul(acu_planning *p)
                                    "matmul can not overwrite its "
                                    "operand %d, which it reads several times",
                                    i);
-    acu_op *out = acui_result(p, "matmul", m.dtype, m.shape);
+    acu_op *out = acui_result(p, "matmul", m.dtype, m.result);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
     return multiply(&m, out);

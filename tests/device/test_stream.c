@@ -400,7 +400,7 @@ static void wrong_handles_are_told(void **state)
     (void)state;
     acu_stream *stream = new_stream();
     acu_event *event = new_event(false);
-    assert_fails(acu_stream_poll((acu_stream *)event), ACU_ERR_INVALID, "wants a stream, got a");
+    assert_fails(acu_stream_poll((acu_stream *)event), ACU_ERR_INVALID, "wants a stream, got an event");
     assert_fails(acu_stream_poll(NULL), ACU_ERR_INVALID, "stream is NULL");
     assert_fails(acu_event_record(event, NULL), ACU_ERR_INVALID, "acu_event_record|stream is NULL");
     assert_fails(acu_stream_order_after(NULL, stream), ACU_ERR_INVALID, "the stream is NULL");

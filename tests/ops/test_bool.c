@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A bool is true if its byte is anything but 0: every operation gives the same for bytes from 0 to 255
- * as for the same bytes made 0 or 1, and yields 0 or 1.
+ * A bool is true if its byte is anything but 0: every operation gives the same for bytes from 0 to
+ * 255 as for the same bytes made 0 or 1, and yields 0 or 1.
  */
 #include "ops/elements.h"
 

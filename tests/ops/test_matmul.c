@@ -80,6 +80,67 @@ static void products(void **state)
     test_leaks_none();
 }
 
+/* A product with vectors has the elements of the product of matrices of one row or column. */
+static void one_with_vectors(acu_device *d, acu_tensor *const x[2], acu_shape a, acu_shape b,
+                             acu_shape result)
+{
+    acu_op *product = acu_matmul(acu_reshape(x[0], a), acu_reshape(x[1], b));
+    acu_tensor *into = NULL, *every = NULL;
+    size_t bytes = (size_t)acu_shape_elements(result) * 8;
+    double *want = result_of(d, acu_reshape(product, result), ACU_F64, result);
+    double *have = result_of(d, acu_matmul(x[0], x[1]), ACU_F64, result), memory[64];
+    assert_memory_equal(have, want, bytes);
+    acu_shape twice = result; /* into a tensor with gaps */
+    twice.dim[twice.rank++] = 2;
+    assert_works(acu_tensor_alloc(d, ACU_F64, twice, &every));
+    acu_shape from = {.rank = twice.rank}, to = twice;
+    to.dim[result.rank] = 1;
+    acu_op *gaps = acu_reshape(acu_slice(every, from, to), result);
+    assert_works(acu_sync(d, gaps, &into));
+    assert_works(acu_sync(d, acu_into(into, acu_matmul(x[0], x[1])), NULL));
+    assert_works(acu_read_sync(into, memory, bytes));
+    assert_memory_equal(memory, want, bytes);
+    acu_tensor_release(into);
+    acu_tensor_release(every);
+    free(want);
+    free(have);
+}
+
+static void products_with_vectors(void **state)
+{
+    (void)state;
+    acu_device *d = test_open();
+    double *numbers_a = random_reals(ACU_F64, 2 * 3 * 4, 2);
+    acu_tensor *batch = tensor_with(d, ACU_F64, ACU_SHAPE(2, 3, 4), numbers_a);
+    acu_tensor *turned = tensor_with(d, ACU_F64, ACU_SHAPE(2, 4, 3), numbers_a);
+    acu_tensor *v = tensor_with(d, ACU_F64, ACU_SHAPE(4), numbers_a + 7), *m = NULL, *n = NULL;
+    assert_works(acu_sync(d, acu_reshape(batch, ACU_SHAPE(6, 4)), &m));
+    assert_works(acu_sync(d, acu_reshape(turned, ACU_SHAPE(4, 6)), &n));
+    one_with_vectors(d, (acu_tensor *[]){v, v}, ACU_SHAPE(1, 4), ACU_SHAPE(4, 1), ACU_SHAPE(1));
+    one_with_vectors(d, (acu_tensor *[]){m, v}, ACU_SHAPE(6, 4), ACU_SHAPE(4, 1), ACU_SHAPE(6));
+    one_with_vectors(d, (acu_tensor *[]){v, n}, ACU_SHAPE(1, 4), ACU_SHAPE(4, 6), ACU_SHAPE(6));
+    one_with_vectors(d, (acu_tensor *[]){batch, v}, ACU_SHAPE(2, 3, 4), ACU_SHAPE(4, 1),
+                     ACU_SHAPE(2, 3));
+    one_with_vectors(d, (acu_tensor *[]){v, turned}, ACU_SHAPE(1, 4), ACU_SHAPE(2, 4, 3),
+                     ACU_SHAPE(2, 3));
+    double *dot = result_of(d, acu_matmul(v, v), ACU_F64, ACU_SHAPE(1)), want = 0;
+    for (int i = 7; i < 11; i++)
+        want += numbers_a[i] * numbers_a[i];
+    assert_true(fabs(*dot - want) < 1e-15 * 8);
+    assert_fails(acu_sync(d, acu_matmul(n, v), NULL), ACU_ERR_SHAPE,
+                 "f64 [4, 6]|f64 [4]|the last dimensions must be equal");
+    assert_fails(acu_sync(d, acu_into(n, acu_matmul(m, v)), NULL), ACU_ERR_SHAPE, "[6]");
+    free(dot);
+    free(numbers_a);
+    acu_tensor_release(batch);
+    acu_tensor_release(turned);
+    acu_tensor_release(v);
+    acu_tensor_release(m);
+    acu_tensor_release(n);
+    test_close(d);
+    test_leaks_none();
+}
+
 static void products_refused(void **state)
 {
     (void)state;
@@ -210,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
+        cmocka_unit_test(products_with_vectors),
         cmocka_unit_test(products_refused),
         cmocka_unit_test(softmaxes),
     };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Softmax and its logarithm of rows with masked elements, as attention has them: large negative
- * numbers, infinities and NaN, against double; in every dtype, and on every way through the kernels.
+ * numbers, infinities and NaN, against double; in every dtype, on every way through the
+ * kernels.
  */
 #include "ops/elements.h"
 
