@@ -60,6 +60,7 @@
  * tensor.h, memory.h          dtypes, shapes and views; buffers, and how host memory comes in
  * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
  * op.h, ops.h                 operations and how they are composed; the built-in ones
+ * arrange.h                   more of the built-in ones: joining, padding, reordering
  * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
  * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
  * managed.h, external.h       host and device; memory of other APIs and processes
@@ -74,6 +75,7 @@
 #ifndef ACUDA_ACUDA_H
 #define ACUDA_ACUDA_H
 
+#include <acuda/arrange.h>
 #include <acuda/compile.h>
 #include <acuda/debug.h>
 #include <acuda/device.h>

@@ -24,6 +24,13 @@
  *   shared    several readers, read-only (acu_share, or an op used more than once)
  * What goes in comes back in the same form: the values of a launch are its arguments, in order.
  *
+ * A tensor is memory, not a copy of what it held when the op was made. Steps inside one op that use
+ * the same tensor run in the order in which they are written: the operands of an op from left to
+ * right, each with all that it consists of, and then the op itself. So in
+ * acu_add(x, acu_into(x, acu_mul(x, 2))) the inner operation doubles x, and the sum, which comes
+ * later, reads the new x twice. To add the old one, copy it first:
+ * acu_add(acu_dup(x), acu_into(x, acu_mul(x, 2))).
+ *
  * Ops nest at most 4096 deep (else the submit fails with LIMIT). The exception is a chain of
  * launches, each of which takes a value of the previous one as its first argument: it may have any
  * length. A loop that keeps extending an op (with acu_add(op, 1), for instance) should submit it

@@ -10,7 +10,8 @@
  *
  * Results are new dense tensors. acu_into(out, op) puts a result into an existing tensor of any
  * strides, which may be an operand: acu_into(x, acu_exp(x)). A result that overlaps an operand
- * other than element on element is refused.
+ * other than element on element is refused. If another operand writes x, as in
+ * acu_add(x, acu_into(x, ...)), what is read is the new x: op.h says in which order steps go.
  *
  * Operands are tensors, ops that yield one, or numbers. ACU_TERM takes an acu_op (consumed), an
  * acu_tensor (borrowed), a C number, or a scalar (acu_f32(2)); another type, such as a pointer to

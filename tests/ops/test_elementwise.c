@@ -719,9 +719,35 @@ static void results_are_described(void **state)
     test_leaks_none();
 }
 
+/* Steps that touch the same tensor run as they are written, operands from left to right; so what is
+ * read is what the steps before have left there. */
+static void steps_are_in_order(void **state)
+{
+    (void)state;
+    const float threes[] = {3, 3};
+    acu_device *device = test_open();
+    const struct {
+        bool dup, last;
+        float want;
+    } cases[] = {{false, false, 12}, {true, false, 9}, {false, true, 12}, {true, true, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        acu_tensor *x = tensor_with(device, ACU_F32, ACU_SHAPE(2), threes);
+        acu_op *doubled = acu_into(x, acu_mul(x, 2));
+        acu_op *own = cases[i].dup ? acu_dup(x) : acu_value(x);
+        acu_op *sum = cases[i].last ? acu_add(doubled, own) : acu_add(own, doubled);
+        float *have = result_of(device, sum, ACU_F32, ACU_SHAPE(2));
+        assert_true(have[0] == cases[i].want && have[1] == cases[i].want);
+        free(have);
+        acu_tensor_release(x);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_in_order),
         cmocka_unit_test(each_kind_on_each_dtype),
         cmocka_unit_test(operands_may_lie_anyhow),
         cmocka_unit_test(results_go_where_they_are_told),

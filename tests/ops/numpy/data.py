@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What the scripts beside this one share: arrays to tensors of any layout, ops by ctypes, results as arrays."""
+import ctypes
+import os
+from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_int, c_int64, c_size_t
+from ctypes import c_uint64, c_void_p
+
+import numpy as np
+
+import acuda
+from acuda import Shape, Site
+
+_lib = acuda._lib
+_SITE = acuda._SITE
+ACU_DTYPES = ("none bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 tf32 f64 f8e4m3fn f8e5m2 f8e8m0fnu "
+              "f4e2m1fnx2").split()
+OF_NUMPY = {"bool": "bool", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8",
+            "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "float32": "f32",
+            "float64": "f64"}
+TO_NUMPY = {name: np.dtype(of) for of, name in OF_NUMPY.items()}
+ALL = tuple(OF_NUMPY)
+INTEGERS = tuple(d for d in ALL if "int" in d)
+FLOATS = ("float16", "float32", "float64")
+
+
+class Dims(Structure):
+    _fields_ = [("count", c_int), ("dim", c_int * 6), ("keep", c_bool)]
+
+
+def declare(result, name, *arguments):
+    function = getattr(_lib, name)
+    function.restype = result
+    function.argtypes = arguments
+    return function
+
+
+_alloc = declare(c_int, "acu_tensor_alloc", c_void_p, c_int, Shape, POINTER(c_void_p))
+_write = declare(c_int, "acu_write_sync", c_void_p, c_void_p, c_size_t)
+_read = declare(c_int, "acu_read_sync", c_void_p, c_void_p, c_size_t)
+_sync = declare(c_int, "acu_sync", c_void_p, c_void_p, POINTER(c_void_p))
+_step = declare(c_int, "acu_tensor_slice_step", c_void_p, POINTER(c_int64), POINTER(c_int64),
+                POINTER(c_int64), POINTER(c_void_p))
+_permute = declare(c_int, "acu_tensor_permute", c_void_p, POINTER(c_int), POINTER(c_void_p))
+_value = declare(c_void_p, "acu_op_value", c_void_p, Site)
+_into = declare(c_void_p, "acu_op_into", c_void_p, c_void_p, Site)
+_nth = declare(c_void_p, "acu_op_nth", c_void_p, c_size_t, Site)
+_submit = declare(c_int, "acu_submit", c_void_p, c_void_p, c_void_p, POINTER(c_void_p))
+_take = declare(c_int, "acu_future_take", c_void_p, c_size_t, POINTER(c_void_p))
+_wait = declare(c_int, "acu_future_wait", c_void_p, c_uint64)
+
+device = acuda.open_device(request=os.environ.get("ACUDA_TEST_DEVICE", "software").encode())
+
+
+def shape_of(extents):
+    return Shape(len(extents), (c_int64 * 6)(*extents))
+
+
+def dims(*which, keep=False):
+    return Dims(len(which), (c_int * 6)(*which), keep)
+
+
+class Tensor:
+    """Owns a handle."""
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self):
+        acuda._tensor_release(self.handle)
+
+    @property
+    def dtype(self):
+        return ACU_DTYPES[acuda._tensor_dtype(self.handle)]
+
+    @property
+    def shape(self):
+        shape = acuda._tensor_shape(self.handle)
+        return tuple(shape.dim[: shape.rank])
+
+    def array(self):
+        out = np.empty(self.shape, TO_NUMPY[self.dtype])
+        acuda._check(_read(self.handle, out.ctypes.data, out.nbytes))
+        return out
+
+
+def tensor(array, layout="dense"):
+    """A device tensor with the array's elements. Layouts: dense; turned (the first dimension is contiguous);
+    gaps (every second element, from the second on); late (begins at the second element)."""
+    array = np.asarray(array)
+    handle, view = c_void_p(), c_void_p()
+    rank = array.ndim
+    if layout == "turned":
+        held = np.ascontiguousarray(array.transpose())
+    elif layout == "gaps":
+        held = np.zeros([2 * n + 1 for n in array.shape], array.dtype)
+        held[tuple(slice(1, 2 * n, 2) for n in array.shape)] = array
+    elif layout == "late":
+        held = np.zeros(array.shape[:-1] + (array.shape[-1] + 1,), array.dtype)
+        held[..., 1:] = array
+    else:
+        held = np.ascontiguousarray(array)
+    acuda._check(_alloc(device.handle, ACU_DTYPES.index(OF_NUMPY[str(array.dtype)]), shape_of(held.shape),
+                        byref(handle)))
+    acuda._check(_write(handle, held.ctypes.data, held.nbytes))
+    if layout == "dense":
+        return Tensor(handle.value)
+    if layout == "turned":
+        acuda._check(_permute(handle, (c_int * rank)(*reversed(range(rank))), byref(view)))
+    else:
+        gaps = layout == "gaps"
+        start = [1 if gaps or d == rank - 1 else 0 for d in range(rank)]
+        end = [2 * n if gaps else n + s for n, s in zip(array.shape, start)]
+        acuda._check(_step(handle, (c_int64 * rank)(*start), (c_int64 * rank)(*end),
+                           (c_int64 * rank)(*[2 if gaps else 1] * rank), byref(view)))
+    acuda._tensor_release(handle)
+    return Tensor(view.value)
+
+
+LAYOUTS = ("dense", "turned", "gaps", "late")
+
+
+def term(x):
+    """An op for an operand."""
+    if isinstance(x, Tensor):
+        return _value(x.handle, _SITE)
+    if isinstance(x, np.ndarray):
+        held = tensor(x)
+        return _value(held.handle, _SITE)
+    return acuda._term(x)
+
+
+def terms(*operands):
+    return (c_void_p * len(operands))(*[term(x) for x in operands])
+
+
+_known = {}
+
+
+def op(name, types, *arguments):
+    """Calls acu_op_<name>. `types` has a letter for each argument: x operand, X operands and their count,
+    i int, n int64, u uint64, d double, b bool, s shape, m dims."""
+    kinds = {"x": [c_void_p], "X": [POINTER(c_void_p), c_size_t], "i": [c_int], "n": [c_int64],
+             "u": [c_uint64], "d": [c_double], "b": [c_bool], "s": [Shape], "m": [Dims]}
+    if (name, types) not in _known:
+        arguments_of = [kind for letter in types for kind in kinds[letter]]
+        _known[name, types] = ctypes.CFUNCTYPE(c_void_p, *arguments_of, Site)(("acu_op_" + name, _lib))
+    values = []
+    for letter, x in zip(types, arguments):
+        if letter == "x":
+            values.append(term(x))
+        elif letter == "X":
+            values += [terms(*x), len(x)]
+        elif letter == "s":
+            values.append(shape_of(x))
+        else:
+            values.append(x)
+    return _known[name, types](*values, _SITE)
+
+
+def run(made):
+    """The value of an op, as an array."""
+    result = c_void_p()
+    acuda._check(_sync(device.handle, made, byref(result)))
+    return Tensor(result.value).array()
+
+
+def run_all(made, count):
+    """The values of an op, as arrays."""
+    future = c_void_p()
+    acuda._check(_submit(device.handle, made, None, byref(future)))
+    results = []
+    for i in range(count):
+        result = c_void_p()
+        acuda._check(_take(future, i, byref(result)))
+        results.append(Tensor(result.value))
+    acuda._check(_wait(future, acuda.FOREVER))
+    acuda._future_release(future)
+    return [x.array() for x in results]
+
+
+def run_into(made, like, layout):
+    """The op's value, put into a tensor of that layout."""
+    out = tensor(np.zeros_like(like), layout)
+    acuda._check(_sync(device.handle, _into(term(out), made, _SITE), None))
+    return out.array()
+
+
+def refused(made, words):
+    """The op fails, and says so in these words."""
+    try:
+        acuda._check(_sync(device.handle, made, None))
+    except acuda.Error as error:
+        for word in words.split("|"):
+            assert word in str(error), (word, str(error))
+    else:
+        raise AssertionError("not refused: " + words)
+
+
+def same(have, want, what=""):
+    """Same dtype, shape and bits (any NaN is like another)."""
+    want = np.asarray(want)
+    assert have.dtype == want.dtype and have.shape == want.shape, (what, have.dtype, have.shape, want.dtype,
+                                                                   want.shape)
+    np.testing.assert_array_equal(have, want, str(what))
+
+
+generator = np.random.default_rng(5)
+
+
+def numbers(dtype, shape, low=-50, high=50):
+    """Random numbers of any dtype, with few equal ones in small shapes."""
+    if dtype == "bool":
+        return generator.random(shape) < 0.5
+    if dtype.startswith("u"):
+        low = 0
+    x = generator.integers(low, high, shape)
+    return (x / 4 if dtype.startswith("f") else x).astype(dtype)
+
+
+def close():
+    import gc
+
+    gc.collect()
+    device.close()
+    assert acuda.live() == "", acuda.live()
