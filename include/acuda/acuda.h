@@ -61,6 +61,7 @@
  * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
  * op.h, ops.h                 operations and how they are composed; the built-in ones
  * arrange.h                   more of the built-in ones: joining, padding, reordering
+ * image.h                     operations on images
  * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
  * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
  * managed.h, external.h       host and device; memory of other APIs and processes
@@ -86,6 +87,7 @@
 #include <acuda/graph.h>
 #include <acuda/graph_cache.h>
 #include <acuda/group.h>
+#include <acuda/image.h>
 #include <acuda/kernel.h>
 #include <acuda/managed.h>
 #include <acuda/memory.h>

@@ -663,6 +663,13 @@ static void use_batches(acu_device *device)
     acu_module_release(module);
 }
 
+/* Images of their own sizes: a list of tensors, with a small upload. */
+static void use_images(acu_device *device, acu_tensor *x)
+{
+    acu_op *rows[] = {acu_reshape(x, ACU_SHAPE(10, 30)), acu_reshape(x, ACU_SHAPE(30, 10))};
+    finish(submit(device, acu_resize_batch(rows, 2, 4, 4, NULL)));
+}
+
 static void use_all(acu_device *device)
 {
     acu_module *module;
@@ -694,6 +701,7 @@ static void use_all(acu_device *device)
     use_pools(device);
     use_external(device);
     use_built_in(device, x);
+    use_images(device, x);
     use_by_hand(device, x);
     good(acu_read_sync(x, host, sizeof host));
     acu_tensor_release(x);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the host passes by value to the kernels for images; for C and for CUDA C++. Strides and
+ * offsets are in elements.
+ */
+#ifndef ACUI_IMAGE_PARAMS_H
+#define ACUI_IMAGE_PARAMS_H
+
+#define ACUI_IMAGE_COLUMNS 32 /* pixels of the result that a block makes at a time */
+#define ACUI_IMAGE_ROWS 8
+#define ACUI_IMAGE_TAPS 64    /* pixels along an axis whose weights a block keeps */
+#define ACUI_IMAGE_POINTERS 384 /* tensors in a launch; with the rest, parameters fill 4 KiB */
+
+/*
+ * Along one axis: result pixel d lies at start + (d - begin + shift) * step, where source pixel i
+ * lies at i (for the nearest pixel: from i to i + 1). Filters read pixels nearer than `reach`; they
+ * take distances times `shrink`.
+ */
+typedef struct acui_axis {
+    double start, shift, step;
+    float reach, shrink;
+    int first, last; /* source pixels that exist */
+    int begin, end;  /* result pixels that are filled; the others are padding */
+} acui_axis;
+
+/* A plane of numbers of one source image. */
+typedef struct acui_plane {
+    long long offset, row, column;
+} acui_plane;
+
+typedef struct acui_image_source {
+    acui_axis x, y;
+    acui_plane plane[3];
+    int pointer[3]; /* which tensor of the launch each plane is in */
+} acui_image_source;
+
+enum acui_filter_kind {
+    ACUI_FILTER_NEAREST,
+    ACUI_FILTER_LINEAR,
+    ACUI_FILTER_CUBIC,
+    ACUI_FILTER_AREA,
+    ACUI_FILTER_LANCZOS
+};
+
+typedef struct acui_sample {
+    acui_image_source one;  /* the source of all images, if there is no table */
+    long long batch[3];     /* from one image to the next, in each plane of `one` */
+    long long channel;      /* from one channel to the next, in plane 0 */
+    long long out_image, out_row, out_column, out_channel;
+    int width, height, images;
+    int table;              /* there is one */
+    int channels, out_channels, dtype, out_dtype;
+    int filter, drop;       /* drop: pixels outside do not count */
+    int weights;            /* weights fit into the block's memory */
+    int yuv, chroma_x, chroma_y; /* three planes; chroma has >> as many columns and rows */
+    float lobes, cubic;
+    float decode[3][4];     /* from Y, U, V (and 1) to R, G, B from 0 to 1 */
+    float mix[4][5];        /* from the source's channels (and 1) to the result's */
+    float pad[4];
+} acui_sample;
+
+/* From pixels to planes. A thread takes the pixels that share chroma. */
+typedef struct acui_encode {
+    long long image, row, column, channel;
+    acui_plane plane[3];
+    long long batch[3];
+    int width, height, images, channels;
+    int dtype, out_dtype, chroma_x, chroma_y;
+    float mix[3][4];        /* from the source's channels, in numbers of its dtype, to Y, U, V */
+    float add[3];
+} acui_encode;
+
+#endif

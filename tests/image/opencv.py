@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Resizing and colours beside OpenCV. Run by test_opencv.sh."""
+import cv2
+import numpy as np
+
+import images
+
+random = np.random.default_rng(2)
+cv2.setNumThreads(1)
+count = 0
+
+
+def noise(*shape, dtype=np.uint8):
+    if dtype == np.float32:
+        return random.random(shape, np.float32)
+    return random.integers(0, np.iinfo(dtype).max + 1, shape).astype(dtype)
+
+
+def sizes(n):
+    yield from ((1, 1, 3, 4), (1, 9, 4, 2), (7, 1, 2, 5), (3, 3, 1, 1), (33, 17, 33, 17))
+    for _ in range(n):
+        yield tuple(int(k) for k in random.integers(1, 70, 4))
+
+
+def same(what, have, want, most):
+    global count
+    images.same(what, have, want.reshape(have.shape), most)
+    count += 1
+
+
+# ---- resizing ----
+
+KINDS = {"linear": cv2.INTER_LINEAR, "cubic": cv2.INTER_CUBIC, "lanczos4": cv2.INTER_LANCZOS4,
+         "area": cv2.INTER_AREA}
+for name, kind in KINDS.items():
+    for h, w, to_h, to_w in sizes(8):
+        if name == "area" and (to_h < h) != (to_w < w):
+            continue  # larger along one axis, and smaller along the other: OpenCV does something else
+        channels = int(random.integers(1, 5))
+        for dtype, most in ((np.uint8, 1), (np.uint16, 40), (np.float32, 2e-4)):
+            image = noise(h, w, channels, dtype=dtype)
+            want = cv2.resize(image, (to_w, to_h), interpolation=kind)
+            have = images.resize(image, to_h, to_w, filter=name)
+            same(f"{name} of {dtype.__name__}, {h} x {w} to {to_h} x {to_w}", have, want, most)
+for h, w, to_h, to_w in sizes(8):
+    image = noise(h, w, 3)
+    want = cv2.resize(image, (to_w, to_h), interpolation=cv2.INTER_NEAREST)
+    # OpenCV multiplies by a rounded ratio: where d * w / to_w is a whole number, it may be one less.
+    rows, columns = np.arange(to_h) * h, np.arange(to_w) * w
+    clear = np.ix_((rows % to_h != 0) | (rows == 0), (columns % to_w != 0) | (columns == 0))
+    have = images.resize(image, to_h, to_w, filter="nearest", sampling=images.TOP_LEFT)
+    same(f"nearest, {h} x {w} to {to_h} x {to_w}", have[clear], want[clear], 0)
+image = noise(48, 64, 3)
+want = np.stack([cv2.resize(image[y:y + h, x:x + w], (20, 12)) for x, y, w, h in ((0, 0, 64, 48), (5, 7, 31, 9))])
+same("crops", images.crop_resize(image, [(0, 0, 64, 48), (5, 7, 31, 9)], 12, 20), want, 1)
+
+# ---- colours ----
+
+for _ in range(4):
+    h, w = (2 * int(n) for n in random.integers(1, 20, 2))
+    rgb, rgba = noise(h, w, 3), noise(h, w, 4)
+    for source, target, image, code in (
+            ("RGB", "BGR", rgb, cv2.COLOR_RGB2BGR), ("RGB", "RGBA", rgb, cv2.COLOR_RGB2RGBA),
+            ("BGR", "RGBA", rgb, cv2.COLOR_BGR2RGBA), ("RGBA", "BGR", rgba, cv2.COLOR_RGBA2BGR),
+            ("BGRA", "RGBA", rgba, cv2.COLOR_BGRA2RGBA), ("RGB", "GRAY", rgb, cv2.COLOR_RGB2GRAY),
+            ("BGRA", "GRAY", rgba, cv2.COLOR_BGRA2GRAY), ("GRAY", "BGR", rgb[:, :, :1], cv2.COLOR_GRAY2BGR),
+            ("GRAY", "RGBA", rgb[:, :, :1], cv2.COLOR_GRAY2RGBA)):
+        same(f"{source} to {target}", images.color(image, source, target), cv2.cvtColor(image, code), 1)
+    for source, rows, codes in (
+            ("NV12", 3, (cv2.COLOR_YUV2RGB_NV12, cv2.COLOR_YUV2BGRA_NV12)),
+            ("NV21", 3, (cv2.COLOR_YUV2RGB_NV21, cv2.COLOR_YUV2BGRA_NV21)),
+            ("YUV420", 3, (cv2.COLOR_YUV2RGB_I420, cv2.COLOR_YUV2BGRA_I420))):
+        image = np.maximum(noise(h // 2 * rows, w), 16)  # OpenCV makes 16 of less luma
+        same(f"{source} to RGB", images.color(image, source, "RGB"), cv2.cvtColor(image, codes[0]), 1)
+        same(f"{source} to BGRA", images.color(image, source, "BGRA"), cv2.cvtColor(image, codes[1]), 1)
+        gray = images.color(image, source, "GRAY", range=1)
+        assert gray.shape == (h, w, 1), gray.shape
+    image = np.maximum(noise(h, w, 2), 16)
+    same("YUYV to RGB", images.color(image, "YUYV", "RGB"), cv2.cvtColor(image, cv2.COLOR_YUV2RGB_YUY2), 1)
+    same("UYVY to BGR", images.color(image, "UYVY", "BGR"), cv2.cvtColor(image, cv2.COLOR_YUV2BGR_UYVY), 1)
+    image = noise(h, w, 3)
+    want = cv2.cvtColor(image, cv2.COLOR_YCrCb2RGB)
+    same("YUV444 to RGB", images.color(image[:, :, [0, 2, 1]], "YUV444", "RGB", range=1), want, 1)
+    want = cv2.cvtColor(image, cv2.COLOR_RGB2YCrCb)[:, :, [0, 2, 1]]
+    same("RGB to YUV444", images.color(image, "RGB", "YUV444", range=1), want, 1)
+    blocks = noise(h // 2, w // 2, 3).repeat(2, 0).repeat(2, 1)  # OpenCV takes chroma from one of four
+    same("RGB to YUV420", images.color(blocks, "RGB", "YUV420"), cv2.cvtColor(blocks, cv2.COLOR_RGB2YUV_I420), 1)
+    planar = cv2.cvtColor(blocks, cv2.COLOR_RGB2YUV_I420).ravel()
+    u, v = planar[h * w:h * w * 5 // 4], planar[h * w * 5 // 4:]
+    for target, chroma in (("NV12", (u, v)), ("NV21", (v, u))):
+        want = np.concatenate([planar[:h * w], np.stack(chroma, 1).ravel()]).reshape(h * 3 // 2, w)
+        same(f"RGB to {target}", images.color(blocks, "RGB", target), want, 1)
+
+# ---- everything at once, beside OpenCV's steps ----
+
+frames, wants = [], []
+for h, w in ((48, 64), (20, 30), (90, 34)):
+    image = np.maximum(noise(h * 3 // 2, w), 16)
+
+    rgb = cv2.cvtColor(image, cv2.COLOR_YUV2RGB_NV12)
+    scale = min(24 / h, 32 / w)
+    inner_h, inner_w = int(h * scale + 0.5), int(w * scale + 0.5)
+    top, left = (24 - inner_h) // 2, (32 - inner_w) // 2
+    boxed = np.full((24, 32, 3), 114, np.uint8)
+    boxed[top:top + inner_h, left:left + inner_w] = cv2.resize(rgb, (inner_w, inner_h))
+    wants.append(((boxed / 255 - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)).transpose(2, 0, 1))
+    frames.append(("NV12", [image[:h], image[h:].reshape(h // 2, w // 2, 2)], None))
+have = images.to_tensor(frames, 24, 32, fit=1, pad=(114, 114, 114, 0), layout=images.CHW,
+                        dtype=images.DTYPES["float32"], mean=(0.485, 0.456, 0.406, 0),
+                        deviation=(0.229, 0.224, 0.225, 0))
+same("NV12 frames to a tensor", have, np.stack(wants), 2.5 / 255 / 0.224)
+print(f"{count} results agree with OpenCV {cv2.__version__}")
