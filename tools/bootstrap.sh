@@ -30,6 +30,7 @@ have_package()
     liburing-dev) has_module liburing ;;
     libglib2.0-dev) has_module glib-2.0 ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
+    python3-opencv) /usr/bin/python3 -c 'import cv2' 2>/dev/null ;;
     python3-pil) python3 -c 'import PIL' 2>/dev/null || /usr/bin/python3 -c 'import PIL' 2>/dev/null ;;
     clang)
         local name
