@@ -37,20 +37,24 @@ typedef struct acu_graph_options {
  * fails with INVALID. An op that was submitted before is not planned again: the graph reads its
  * values.
  *
- * A graph can hold launches, cooperative and cluster launches included, fills, and copies of any
- * layout on the device or between it and pinned memory. It can not hold host and foreign calls,
- * acu_or_else, acu_finally, acu_replay, acu_after of what is not in it, acu_after_future,
- * programmatic launches, copies of pageable memory or between devices, or work on several devices;
- * most of these can be put around a replay. Some drivers can not have cooperative or cluster
- * launches in graphs.
+ * A graph can hold launches, cooperative and cluster launches included, fills, copies of any layout
+ * on the device or between it and pinned memory, acuda's operations that call a library, and calls
+ * of acu_foreign that acu_capturable says may be captured. It can not hold other foreign calls,
+ * host calls, acu_or_else, acu_finally, acu_replay, acu_after of what is not in it,
+ * acu_after_future, programmatic launches, copies of pageable memory or between devices, or work on
+ * several devices; most of these can be put around a replay. Some drivers can not have cooperative
+ * or cluster launches in graphs.
  *
- * Blocks: while the driver instantiates it, some microseconds per node on one chain, more with
- * branches; and until tensors of submissions that are not on the device yet have memory.
- * Driver: cuGraphCreate, cuGraphAdd*Node, cuGraphKernelNodeSetAttribute for launches with
- * attributes, cuGraphInstantiateWithFlags, cuGraphUpload; cuMemAllocFromPoolAsync for tensors that
- * the op makes.
- * Errors: those of planning; INVALID (there is nothing to run); NOT_SUPPORTED, naming the part, for
- * what a graph can not hold, and for a driver that lacks a call; IN_CALLBACK in a callback.
+ * Blocks: until libraries that it calls are loaded; while the driver instantiates it, some
+ * microseconds per node on one chain, more with branches; and until tensors of submissions that are
+ * not on the device yet have memory. Driver: cuGraphCreate, cuGraphAdd*Node,
+ * cuGraphKernelNodeSetAttribute for launches with attributes, cuGraphInstantiateWithFlags,
+ * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes; for calls, cuStreamCreate,
+ * cuStreamBeginCapture, what the call itself uses, cuStreamEndCapture, cuGraphAddChildGraphNode and
+ * cuStreamDestroy. Errors: those of planning; INVALID (there is nothing to run); NOT_SUPPORTED,
+ * naming the part, for what a graph can not hold, and for a driver that lacks a call; CAPTURE,
+ * naming the op, for a call that enqueues what CUDA can not capture; CALLBACK, and a library's
+ * errors; IN_CALLBACK in a callback.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

@@ -728,6 +728,12 @@ static inline acu_op *acui_launch_on(acu_kernel *kernel, acu_config config, cons
  * neither wait nor submit, nor start a scheduled submission (all fail with IN_CALLBACK). The
  * arguments say which data the call touches: they order it, and keep the data alive. If `fn`
  * returns anything but ACU_OK, the submission fails with CALLBACK. Yields its arguments.
+ *
+ * acu_capturable says of such an op (consumed, and returned) that an explicit graph may hold it:
+ * what `fn` enqueues is captured when the graph is made, so that it is called once then, and not
+ * for each replay; the user data lives as long as the graph. It must enqueue the same whenever it
+ * is called, and nothing that CUDA can not capture (waits, allocations, copies of pageable memory).
+ * For any other op, INVALID.
  */
 typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values,
                                      size_t count);
@@ -735,6 +741,8 @@ typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val 
     acu_op_foreign((fn), ACU_USER(user), ACU_ARGS(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, size_t count,
                                acu_site site);
+#define acu_capturable(x) acu_op_capturable((x), ACU_SITE)
+ACU_API acu_op *acu_op_capturable(acu_op *x, acu_site site);
 
 /*
  * Host work as an op. `fn` runs on one of acuda's threads once the device is done with the data it

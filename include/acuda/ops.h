@@ -327,7 +327,8 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * library that the program names is used. One of acuda's threads opens it, which takes a while:
  * products submitted meanwhile wait for it on the host, but submitting does not. If there is no
  * cuBLAS, or it can not be used (acu_cublas_load says why), the kernel does everything. The kernel
- * also does whatever cuBLAS does not support, and products in an acu_graph.
+ * also does whatever cuBLAS does not support. In an acu_graph, what cuBLAS enqueues is captured
+ * when the graph is made, so a replay does not call it.
  *
  * Temporary memory comes from the pool that results come from: at most 4 MiB (32 MiB from compute
  * capability 9.0 on) for all products of a submission. A submit may take long when cuBLAS loads one

@@ -32,6 +32,7 @@
  *   lanes.c     issues a run directly, its branches on several streams
  *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its form
  *   enqueue.c   makes the driver call of a node, or its few calls
+ *   capture.c   captures what a call enqueues, for an explicit graph
  * host/: what other threads do
  *   worker.c    host tasks, once their predecessors are over
  *   staging.c, move.c, ring.c   copies of pageable memory, by helper threads

@@ -20,6 +20,7 @@
 #include "memory/allocate.h"
 #include "memory/pool.h"
 #include "op/after.h"
+#include "op/instead.h"
 #include "op/op.h"
 #include "op/part.h"
 
@@ -130,9 +131,11 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
     if (node->kind == ACUI_NODE_STAGE)
         return refuse_node(node, "it copies pageable memory, or between devices without access to "
                            "each other, which helper threads do");
-    if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_FOREIGN ||
-        node->kind == ACUI_NODE_REPLAY)
-        return refuse_node(node, "only kernels, copies and fills can be replayed");
+    if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_REPLAY)
+        return refuse_node(node, "only kernels, copies, fills and calls can be replayed");
+    if (node->kind == ACUI_NODE_FOREIGN && !acui_fits_graph(node))
+        return refuse_node(node, "whether it may be captured is not known; if so, say it with "
+                           "acu_capturable");
     if (node->kind == ACUI_NODE_LAUNCH && !acui_fits_graph(node))
         return refuse_node(node, acui_launch_config(node).programmatic
                                      ? "a programmatic launch is only issued directly"
@@ -252,11 +255,13 @@ static acu_status allocate(acui_task *task)
     return ACU_OK;
 }
 
-/* Bind kernels that were being loaded when the op was planned. */
+/* Bind kernels that were being loaded when the op was planned, and wait for libraries. */
 static acu_status bind_kernels(acui_task *task)
 {
     for (uint32_t i = 0; i < task->body_count; i++) {
         acui_node *node = task->body[i];
+        if (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node))
+            acui_launch_instead(node)->wait(node->device);
         if (!acui_launch_is_late(node))
             continue;
         acu_status status = acu_kernel_wait(node->u.launch.kernel, ACU_FOREVER);

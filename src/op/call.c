@@ -119,6 +119,20 @@ acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, si
     return op;
 }
 
+acu_op *acu_op_capturable(acu_op *x, acu_site site)
+{
+    if (!acui_object_is(x, ACU_OBJECT_OP) || x->class == &acui_class_FAILED || acui_op_is_oom(x))
+        return x; /* whoever takes it says what it is */
+    if (x->class == &acui_class_FOREIGN) {
+        x->u.call.capturable = true;
+        return x;
+    }
+    acui_fail(ACU_ERR_INVALID, "acu_capturable is for an op of acu_foreign, not for %s",
+              acui_op_name(x));
+    acu_op_release(x);
+    return acui_op_failed(&acui_class_FOREIGN, site);
+}
+
 acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t count,
                     acu_site site)
 {

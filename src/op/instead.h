@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Calls of vendor libraries in the place of a launch. The launch is planned and ordered as always;
- * when it is issued, the library is asked first, and where it declines, the kernel is launched. A
- * plan that is kept for replays launches kernels only.
+ * when it is issued, the library is asked first, and where it declines, the kernel is launched. In
+ * an explicit graph it is asked once, when the graph is made, and what it enqueues is captured.
  */
 #ifndef ACUI_OP_INSTEAD_H
 #define ACUI_OP_INSTEAD_H
@@ -13,6 +13,7 @@ struct acui_instead {
     /* The point to wait for, held by the device; NULL: the library is loaded, or was not found.
      * Called when the launch is planned. */
     acui_point *(*behind)(acu_device *device);
+    void (*wait)(acu_device *device); /* until behind would return NULL; blocks */
     /* Enqueue what the launch would do, from its parameters, with the node's temporary memory.
      * *done stays false where the kernel is to do it. On failure the record is set. The caller has
      * entered the device and holds the stream's issue lock. */

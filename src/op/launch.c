@@ -200,7 +200,7 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     const acu_module *module = op->u.call.kernel->module;
     size_t count = op->u.call.arg_count, globals = acui_globals_count(module);
     acu_buffer *scratch = NULL;
-    bool instead = op->u.call.instead && !plan->for_replay;
+    bool instead = op->u.call.instead != NULL;
     if (instead)
         ACUI_TRY(acui_plan_scratch(plan, op, module->device, &scratch));
     bool placed = m->bytes != 8 * count;

@@ -51,12 +51,12 @@ static inline bool takes_all(const acu_op *op, const acui_param *param, size_t *
     return true;
 }
 
-static inline bool is_plain(const acui_plan *plan, const acu_op *op, size_t *tensors)
+static inline bool is_plain(const acu_op *op, size_t *tensors)
 {
     acu_kernel *kernel = op->u.call.kernel;
     /* The kernel's info may be read only if the state says that it is loaded. */
     if (acui_kernel_state(kernel) != ACUI_LOADED || !op->u.call.config.grid[0] ||
-        (op->u.call.instead && !plan->for_replay) || acui_globals_count(kernel->module))
+        op->u.call.instead || acui_globals_count(kernel->module))
         return false;
     const acui_param *params = acui_launch_params(kernel);
     return params && kernel->info.param_count == op->u.call.arg_count &&
@@ -136,7 +136,7 @@ static acu_status plan_plain(acui_plan *plan, acu_op *op, size_t tensors, acui_v
 bool acui_plan_plainly(acui_plan *plan, acu_op *op, acui_values *values, acu_status *status)
 {
     size_t tensors;
-    if (!is_plain(plan, op, &tensors))
+    if (!is_plain(op, &tensors))
         return false;
     *status = plan_plain(plan, op, tensors, values);
     return true;

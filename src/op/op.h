@@ -108,6 +108,7 @@ struct acu_op {
             acu_config config;
             const acui_instead *instead; /* LAUNCH: who is asked first; NULL: nobody */
             size_t scratch;              /* temporary memory for it, in bytes */
+            bool capturable;             /* FOREIGN: what it enqueues may be captured */
             acu_foreign_fn foreign;
             acu_host_fn host;
             acu_arg *args; /* op arguments stand for the inputs, in order; tensors are retained */

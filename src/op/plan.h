@@ -344,7 +344,7 @@ struct acui_plan {
     acu_pool *pool, *pinned_pool;    /* for memory that is allocated now; NULL: the device's own */
     struct acui_scratch *scratches;  /* temporary memory for library calls, which take turns in
                                       * it */
-    bool for_replay;                 /* it will be replayed: kernels only, no library calls */
+    bool for_replay;                 /* it will be replayed */
     bool holds;                      /* some nodes hold more than kernels and buffers */
     bool passes_on;                  /* it got tensors that its nodes may not touch: op/await.h */
     acui_part *parts;                /* all */

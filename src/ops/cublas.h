@@ -73,6 +73,7 @@ acu_status acui_cublas_begin(acu_device *device);
 /* The point that is pending while the first handle is made; the device holds it. NULL: the handle
  * is there, or never will be. */
 acui_point *acui_cublas_behind(acu_device *device);
+void acui_cublas_wait(acu_device *device); /* until it is NULL; blocks */
 bool acui_cublas_is_missing(acu_device *device); /* making the first handle failed */
 /* A handle for this thread alone, until it is given back. NULL: there is no cuBLAS here. May wait
  * for another thread to give one back, which it does when its call is made. */

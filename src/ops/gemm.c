@@ -269,7 +269,8 @@ static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
 {
-    static const acui_instead cublas = {.behind = acui_cublas_behind, .call = call};
+    static const acui_instead cublas = {.behind = acui_cublas_behind,
+                                         .wait = acui_cublas_wait, .call = call};
     gemm g;
     if (!is_known(from->dtype) || acui_cublas_refusal(device) || !to_gemm(from, &g))
         return launch;

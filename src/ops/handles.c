@@ -241,6 +241,11 @@ static bool is_over(void *cublas)
     return state_of(cublas) != ACUI_LOADING;
 }
 
+void acui_cublas_wait(acu_device *device)
+{
+    acui_loader_wait_until(is_over, of(device), ACU_FOREVER);
+}
+
 acu_status acu_cublas_load(acu_device *device)
 {
     ACUI_CHECK(device, DEVICE);

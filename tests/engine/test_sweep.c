@@ -211,14 +211,15 @@ static void use_graphs(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     }
 }
 
-/* An explicit one, with a copy by rows. */
+/* An explicit one, with a copy by rows and a call that is captured. */
 static void use_explicit_graph(acu_device *device, acu_kernel *kernel, acu_tensor *x)
 {
     acu_graph *graph = NULL;
     acu_op *rows = acu_slice(acu_reshape(x, ACU_SHAPE(3, 100)), ACU_SHAPE(0, 0), ACU_SHAPE(3, 64));
     acu_op *sum = acu_launch(kernel, ACU_BLOCK(TILE), acu_inout(acu_partition(x, ACU_SHAPE(TILE))),
                              acu_in(x));
-    acu_op *op = acu_zip(acu_copy(rows, acu_zeros(ACU_F32, ACU_SHAPE(3, 64))), sum);
+    acu_op *call = acu_capturable(acu_foreign(foreign_fill, NULL, acu_out(x)));
+    acu_op *op = acu_zip(acu_copy(rows, acu_zeros(ACU_F32, ACU_SHAPE(3, 64))), sum, call);
     if (!good(acu_graph_load(device, op, NULL, &graph)))
         return;
     finish(submit(device, acu_replay(graph)));

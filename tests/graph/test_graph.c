@@ -563,6 +563,90 @@ static acu_status nothing_host(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+/* ---- calls ---- */
+
+typedef struct caller {
+    int calls, releases;
+    uint32_t value;
+    bool waits, fails;
+} caller;
+
+/* z = value, then x = z, by the driver. */
+static acu_status call_driver(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    caller *c = user;
+    const acu_driver_table *cu = acu_driver();
+    CUdeviceptr z = acu_tensor_address(values[0].tensor), x = acu_tensor_address(values[1].tensor);
+    assert_int_equal(count, 2);
+    c->calls++;
+    if (c->fails)
+        return ACU_ERR_LIMIT;
+    if (cu->MemsetD32Async(z, c->value, N, stream) || cu->MemcpyDtoDAsync(x, z, 4 * N, stream))
+        return ACU_ERR_DRIVER;
+    if (c->waits)
+        cu->StreamSynchronize(stream);
+    return ACU_OK;
+}
+
+static void count_release(void *user)
+{
+    ((caller *)user)->releases++;
+}
+
+static acu_op *call(const bed *b, caller *c)
+{
+    return acu_op_foreign(call_driver, ACU_USER(c, count_release),
+                          ACU_ARGS(acu_out(b->z), acu_out(b->x)), ACU_SITE);
+}
+
+/* Between kernels, in their order, called when the graph is made and never again. */
+static void calls_are_captured(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph = NULL;
+    caller c = {.value = 5};
+    acu_op *both = acu_capturable(call(&b, &c));
+    acu_op *after = acu_after(step(&b, acu_value(b.z), b.x, 1), both);
+    assert_works(acu_graph_load(b.device, step(&b, after, b.x, 2), NULL, &graph));
+    assert_int_equal(c.calls, 1);
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        assert_works(acu_sync(b.device, acu_fill(b.z, acu_u32(turn)), NULL));
+        assert_works(acu_sync(b.device, acu_replay(graph), NULL));
+        expect(b.z, two_on_host(5, 5));
+        expect(b.x, 5);
+    }
+    assert_int_equal(c.calls, 1);
+    assert_int_equal(c.releases, 0);
+    acu_graph_release(graph);
+    assert_int_equal(c.releases, 1);
+    end(&b);
+}
+
+static void calls_that_can_not_be_captured(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_graph *graph = NULL;
+    caller waits = {.waits = true}, fails = {.fails = true}, plain = {.value = 3};
+    assert_fails(acu_graph_load(b.device, acu_capturable(call(&b, &waits)), NULL, &graph),
+                 ACU_ERR_CAPTURE, "foreign|capture");
+    assert_fails(acu_graph_load(b.device, acu_capturable(call(&b, &fails)), NULL, &graph),
+                 ACU_ERR_CALLBACK, "LIMIT");
+    assert_fails(acu_graph_load(b.device, call(&b, &plain), NULL, &graph), ACU_ERR_NOT_SUPPORTED,
+                 "acu_capturable");
+    assert_int_equal(waits.releases + fails.releases + plain.releases, 3);
+    assert_int_equal(plain.calls, 0);
+    assert_fails(acu_sync(b.device, acu_capturable(acu_dup(b.z)), NULL), ACU_ERR_INVALID,
+                 "acu_foreign");
+    assert_fails(acu_sync(b.device, acu_capturable(NULL), NULL), ACU_ERR_INVALID, "NULL");
+    /* Submitted, it is a call like any other. */
+    assert_works(acu_sync(b.device, acu_capturable(call(&b, &plain)), NULL));
+    assert_int_equal(plain.calls, 1);
+    expect(b.z, 3);
+    end(&b);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     (void)state;
@@ -786,6 +870,8 @@ int main(void)
         cmocka_unit_test(copies_of_any_layout_are_replayed),
         cmocka_unit_test(rows_are_updated_by_ops),
         cmocka_unit_test(what_a_graph_overwrites_is_no_input),
+        cmocka_unit_test(calls_are_captured),
+        cmocka_unit_test(calls_that_can_not_be_captured),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(what_is_behind_others_is_refused),
         cmocka_unit_test(several_devices_are_refused),

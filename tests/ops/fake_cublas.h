@@ -15,6 +15,7 @@ typedef struct fake_cublas {
     unsigned (*launch)(void *stream, void (*fn)(void *), void *user);
     char *(*host)(uint64_t address);
     bool (*valid)(uint64_t address, uint64_t bytes);
+    bool (*captured)(void *stream);
     _Atomic(int) fail_create, fail_gemm; /* the status to be answered; 0: none */
     pthread_mutex_t gate;                /* held by the test: creations wait */
     _Atomic(bool) slow;                  /* calls give way to others while they use the handle */

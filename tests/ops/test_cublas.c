@@ -40,6 +40,12 @@ static unsigned launch(void *stream, void (*fn)(void *), void *user)
     return acu_driver()->LaunchHostFunc(stream, fn, user);
 }
 
+static bool captured(void *stream)
+{
+    unsigned status = 0;
+    return acu_driver()->StreamIsCapturing(stream, &status) == 0 && status != 0;
+}
+
 static void use_fake(void)
 {
     char path[PATH_MAX];
@@ -56,6 +62,7 @@ static void use_fake(void)
     fake->launch = launch;
     fake->host = sd_host_pointer;
     fake->valid = sd_valid;
+    fake->captured = captured;
     atomic_store(&fake->fail_create, 0);
     atomic_store(&fake->fail_gemm, 0);
     atomic_store(&fake->slow, false);
@@ -412,7 +419,7 @@ static void between_kernels(void **state)
     close_all(device);
 }
 
-static void in_a_graph_by_the_kernel(void **state)
+static void in_a_graph(void **state)
 {
     (void)state;
     acu_device *device = open_loaded();
@@ -421,15 +428,50 @@ static void in_a_graph_by_the_kernel(void **state)
     assert_works(acu_sync(device, square(1), &a));
     assert_works(acu_sync(device, square(0), &out));
     int before = library_calls();
-    assert_works(acu_graph_load(device, acu_into(out, acu_matmul(a, a)), NULL, &graph));
-    assert_works(acu_sync(device, acu_replay(graph), NULL));
-    assert_all(out, 16);
-    assert_works(acu_sync(device, acu_fill(a, acu_f32(2)), NULL));
-    assert_works(acu_sync(device, acu_replay(graph), NULL));
-    assert_all(out, 64);
-    assert_int_equal(library_calls(), before);
+    acu_op *sum = acu_add(acu_matmul(acu_matmul(a, a), a), 1.0); /* 256 a^3 + 1 */
+    assert_works(acu_graph_load(device, acu_into(out, sum), NULL, &graph));
+    int loaded = library_calls(), done = fake ? atomic_load(&fake->done) : 0;
+    if (fake)
+        assert_int_equal(loaded - before, 2);
+    for (int turn = 1; turn < 4; turn++) {
+        assert_works(acu_sync(device, acu_fill(a, acu_f32((float)turn)), NULL));
+        assert_works(acu_sync(device, acu_replay(graph), NULL));
+        assert_all(out, 256.0f * (float)(turn * turn * turn) + 1);
+        if (fake)
+            assert_int_equal(atomic_load(&fake->done) - done, 2 * turn);
+    }
+    assert_int_equal(library_calls(), loaded);
     acu_graph_release(graph);
     acu_tensor_release(a);
+    acu_tensor_release(out);
+    close_all(device);
+}
+
+/* acu_graph_load waits for the library, and what the library declines is launched. */
+static void graph_that_loads_it(void **state)
+{
+    (void)state;
+    test_software_only();
+    acu_device *device = open_unloaded();
+    acu_tensor *out = NULL;
+    acu_graph *graph = NULL;
+    assert_works(acu_sync(device, square(0), &out));
+    atomic_store(&fake->fail_gemm, 15);
+    for (int i = 0; i < 2; i++) {
+        int done = atomic_load(&fake->done);
+        acu_op *product = acu_matmul(square(1), square(2));
+        assert_works(acu_graph_load(device, acu_into(out, product), NULL, &graph));
+        done = i ? done : atomic_load(&fake->done);
+        assert_works(acu_sync(device, acu_replay(graph), NULL));
+        assert_all(out, 32);
+        assert_int_equal(atomic_load(&fake->done) - done, i);
+        acu_graph_release(graph);
+        atomic_store(&fake->fail_gemm, 0);
+    }
+    atomic_store(&fake->fail_gemm, 13);
+    assert_fails(acu_graph_load(device, acu_into(out, acu_matmul(square(1), square(2))), NULL,
+                                &graph),
+                 ACU_ERR_DRIVER, "EXECUTION_FAILED");
     acu_tensor_release(out);
     close_all(device);
 }
@@ -809,7 +851,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_what_it_means),
         cmocka_unit_test(integers_by_the_kernel),
         cmocka_unit_test(between_kernels),
-        cmocka_unit_test(in_a_graph_by_the_kernel),
+        cmocka_unit_test(in_a_graph),
+        cmocka_unit_test(graph_that_loads_it),
         cmocka_unit_test(described),
         cmocka_unit_test(explained),
         cmocka_unit_test(by_many_threads),

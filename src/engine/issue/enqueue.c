@@ -189,7 +189,7 @@ static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
     return status;
 }
 
-static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
+acu_status acui_call_foreign(const acui_node *node, CUstream stream)
 {
     const acu_op *op = node->u.call.op;
     bool own = op->class != &acui_class_FOREIGN; /* one of acuda's ops */
@@ -201,8 +201,8 @@ static acu_status enqueue_foreign(const acui_node *node, acu_stream *stream)
     acui_callback_bind();
     acui_user_code_begin();
     issuing = true;
-    acu_status status = op->u.call.foreign(op->user.data, acui_stream_show(stream),
-                                           node->u.call.values, node->u.call.count);
+    acu_status status = op->u.call.foreign(op->user.data, stream, node->u.call.values,
+                                           node->u.call.count);
     issuing = false;
     acui_user_code_end();
     acui_callback_unbind();
@@ -254,7 +254,7 @@ static acu_status enqueue(acui_node *node, acu_stream *stream)
     case ACUI_NODE_LAUNCH:
         return enqueue_launch(node, stream);
     case ACUI_NODE_FOREIGN:
-        return enqueue_foreign(node, stream);
+        return acui_call_foreign(node, acui_stream_show(stream));
     case ACUI_NODE_REPLAY:
         return node->u.replay.launch(node->u.replay.graph, stream);
     case ACUI_NODE_ALLOC: /* memory.c */

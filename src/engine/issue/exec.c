@@ -181,6 +181,13 @@ static void keep_launch(acui_exec *exec, uint32_t i, const acui_node *node, char
     exec->needs.kernels[exec->needs.kernel_count++] = acu_kernel_retain(node->u.launch.kernel);
 }
 
+/* Only in explicit graphs, whose nodes stay as long as the exec. */
+static void keep_call(acui_exec *exec, uint32_t i, acui_node *node)
+{
+    exec->settings[i].kind = (uint8_t)node->kind;
+    exec->extras[i].call = node;
+}
+
 static void keep_memory(acui_exec *exec, uint32_t i, const acui_node *node)
 {
     exec->settings[i] = memory_of(node);
@@ -198,11 +205,15 @@ static bool keep_settings(acui_exec *exec, const acui_run *run)
     if (!params)
         return false;
     for (uint32_t i = 0; i < run->count; i++) {
-        const acui_node *node = run->nodes[i];
-        if (node->kind == ACUI_NODE_LAUNCH)
-            keep_launch(exec, i, node, params);
-        else
+        acui_node *node = run->nodes[i];
+        if (node->kind == ACUI_NODE_FOREIGN)
+            keep_call(exec, i, node);
+        else if (node->kind != ACUI_NODE_LAUNCH)
             keep_memory(exec, i, node);
+        else
+            keep_launch(exec, i, node, params);
+        if (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node))
+            keep_call(exec, i, node);
         params += params_bytes(node);
     }
     return true;
@@ -256,10 +267,30 @@ static acu_status add_launch(acui_exec *exec, uint32_t i, size_t behind)
     return ACU_OK;
 }
 
+/* *added stays false where a library declined. */
+static acu_status add_call(acui_exec *exec, uint32_t i, size_t behind, bool *added)
+{
+    acu_device *device = exec->device;
+    CUgraph captured;
+    ACUI_TRY(acui_capture(exec->extras[i].call, &captured));
+    if (!captured)
+        return ACU_OK;
+    *added = true;
+    acu_status status = ACUI_DEV(device, GraphAddChildGraphNode, &exec->nodes[i], exec->graph,
+                                 exec->behind, behind, captured);
+    device->cu->GraphDestroy(captured); /* the node has a copy */
+    return status;
+}
+
 static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
 {
     acu_device *device = exec->device;
     const acui_setting *s = &exec->settings[i];
+    bool added = false;
+    if (exec->extras[i].call)
+        ACUI_TRY(add_call(exec, i, behind, &added));
+    if (added)
+        return ACU_OK;
     if (s->kind == ACUI_NODE_LAUNCH)
         return add_launch(exec, i, behind);
     if (s->kind == ACUI_NODE_COPY) {

@@ -71,6 +71,8 @@ typedef struct acui_setting {
 typedef struct acui_extra {
     acu_config config;   /* of a LAUNCH: its attributes */
     const acui_box *box; /* of a COPY by rows: the node's */
+    acui_node *call;     /* to be captured (capture.c), if it is one; a library that declines leaves
+                          * a launch as it is */
 } acui_extra;
 
 /* What must not go while an exec is made: kernels, and memory that is copied or filled, which the
@@ -179,6 +181,11 @@ void acui_exec_free(acui_exec *exec);
 /* Take the needs out of the exec, to be released when no lock is held. */
 acui_needs acui_exec_take_needs(acui_exec *exec);
 void acui_needs_release(acui_needs *needs);
+
+/* ---- capture.c ---- */
+/* Capture what the node, a call, enqueues, as a graph that is the caller's. NULL: the library
+ * declined, so that the launch is to be made. The device is entered. */
+acu_status acui_capture(acui_node *node, CUgraph *graph);
 
 /* ---- build.c ---- */
 bool acui_build_order(acui_exec *exec); /* false: there is no thread for it */

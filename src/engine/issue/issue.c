@@ -148,7 +148,7 @@ static acui_node *enqueue_run(const acui_task *task, acui_run *run)
 {
     acui_told_run told = {.hit = false};
     if (!run->graph && asks_library(run))
-        told.why = "a library is called, which no graph holds";
+        told.why = "a library is called, which cached graphs do not hold";
     if (task->device->one_by_one)
         told.why = "the device issues one by one";
     acui_node *failed = enqueue_told(task, run, &told);

@@ -73,6 +73,8 @@ acui_task *acui_issue(acui_task *task);
  * task alone. */
 acui_task *acui_issue_all(acui_task *const *tasks, size_t count);
 acu_status acui_enqueue(acui_node *node, acu_stream *stream);
+/* Call the function of a FOREIGN node, for this stream. */
+acu_status acui_call_foreign(const acui_node *node, CUstream stream);
 /* What the configuration says beyond grid, block and shared memory, as the driver wants it. Returns
  * the number of entries. */
 #define ACUI_LAUNCH_ATTRIBUTES 3

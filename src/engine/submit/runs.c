@@ -34,20 +34,26 @@ static bool launch_fits(const acui_node *node)
 bool acui_fits_graph(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH)
-        return launch_fits(node) && !acui_launch_instead(node);
+        return launch_fits(node);
     if (node->kind == ACUI_NODE_COPY) {
         const acu_buffer *dst = node->u.copy.dst, *src = node->u.copy.src;
         return dst->host || src->host || dst->device == src->device;
     }
+    if (node->kind == ACUI_NODE_FOREIGN)
+        return node->u.call.op->u.call.capturable;
     return node->kind == ACUI_NODE_FILL;
 }
 
 /* The same for a graph that is set again and again. A copy by rows stays what it was made as: the
- * driver refuses to set it to other addresses. */
+ * driver refuses to set it to other addresses. What a call enqueues is not known without calling.
+ * */
 static inline bool fits_cached(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH && !node->u.launch.more)
         return true; /* most are */
+    if (node->kind == ACUI_NODE_FOREIGN ||
+        (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node)))
+        return false;
     return acui_fits_graph(node) && (node->kind != ACUI_NODE_COPY || !node->u.copy.box);
 }
 
