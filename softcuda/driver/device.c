@@ -125,8 +125,13 @@ static unsigned start(void)
     return ACU_CUDA_SUCCESS;
 }
 
+/* Of acuda's base layer, which needs nothing else of acuda; it is in the stand-in too. The device's
+ * threads block all signals, like acuda's. */
+void acui_signals_watch(void);
+
 static unsigned start_once(void)
 {
+    acui_signals_watch();
     if (atomic_load_explicit(&sd.forked, memory_order_relaxed))
         return ACU_CUDA_ERROR_NOT_INITIALIZED;
     if (atomic_load_explicit(&sd.ready, memory_order_acquire))

@@ -2,6 +2,8 @@
 /* Starting threads. */
 #include "base/threads.h"
 
+#include "base/signals.h"
+
 #include <signal.h>
 
 bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *))
@@ -13,6 +15,7 @@ bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*run)(vo
                             void *context)
 {
     sigset_t all, before;
+    acui_signals_watch();
     sigfillset(&all);
     /* The new thread inherits the mask, so the program's handlers run on the program's threads. */
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/nap.h"
 #include "base/options.h"
+#include "base/signals.h"
 #include "device/open.h"
 #include "driver/nvtx.h"
 
@@ -289,6 +290,7 @@ acu_status acu_open(const acu_open_options *options, acu_device **device)
         return acui_fail(ACU_ERR_INVALID, "acu_open: a pool of %u streams; at most %d",
                          known.streams, ACUI_MAX_STREAMS);
     ACUI_TRY(lock_opening(__func__));
+    acui_signals_watch();
     acu_status st = open_locked(&known, device);
     pthread_mutex_unlock(&opening);
     return st;

@@ -251,6 +251,23 @@ static void end_in_a_child(void)
     exit(WEXITSTATUS(status));
 }
 
+/* The main thread ends, the process does not: the parent ends that by SIGTERM. */
+static void end_by_signal(void)
+{
+    bed b = open_bed(false);
+    submit_many(&b);
+    pthread_exit(NULL);
+}
+
+static void end_by_signal_closed(void)
+{
+    bed b = open_bed(false);
+    acu_tensor_release(b.x);
+    acu_kernel_release(b.busy);
+    MUST(acu_close(b.device));
+    pthread_exit(NULL);
+}
+
 /* The shared library, unloaded under its threads. */
 static void end_after_dlclose(void)
 {
@@ -294,8 +311,8 @@ static void child_options(char **environment, size_t room)
     environment[n] = NULL;
 }
 
-/* Its output on both streams goes to `words`, as far as there is room. */
-static pid_t start(const char *name, char *words, size_t room)
+/* Its output on both streams can be read from *output. */
+static pid_t spawn(const char *name, int *output)
 {
     int ends[2];
     pid_t child;
@@ -312,13 +329,67 @@ static pid_t start(const char *name, char *words, size_t room)
         posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environment), 0);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
+    *output = ends[0];
+    return child;
+}
+
+/* Its output goes to `words`, as far as there is room. */
+static pid_t start(const char *name, char *words, size_t room)
+{
+    int output;
+    pid_t child = spawn(name, &output);
     size_t used = 0;
     ssize_t n;
-    while (used + 1 < room && (n = read(ends[0], words + used, room - 1 - used)) > 0)
+    while (used + 1 < room && (n = read(output, words + used, room - 1 - used)) > 0)
         used += (size_t)n;
     words[used] = '\0';
-    close(ends[0]);
+    close(output);
     return child;
+}
+
+/* Waits until the process's main thread is over. */
+static void main_thread_over(pid_t child)
+{
+    char path[64], line[256], *state = NULL;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)child);
+    do {
+        sched_yield();
+        FILE *file = fopen(path, "r");
+        assert_non_null(file);
+        assert_non_null(fgets(line, sizeof line, file));
+        fclose(file);
+        state = strrchr(line, ')');
+        assert_non_null(state);
+    } while (state[2] != 'Z');
+}
+
+/* SIGTERM ends a process whose main thread is over. (Where nothing is left of the driver's threads
+ * either, it may have ended by itself before.) */
+static void ends_by_signal(const char *name)
+{
+    int output, status = -1;
+    pid_t child = spawn(name, &output);
+    main_thread_over(child);
+    assert_int_equal(kill(child, SIGTERM), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(output);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    if (!(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) &&
+        !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        fail_msg("%s: wait status %#x", name, (unsigned)status);
+}
+
+static void programs_end_by_signal(void **state)
+{
+    (void)state;
+    ends_by_signal("end_by_signal");
+}
+
+static void programs_end_by_signal_closed(void **state)
+{
+    (void)state;
+    ends_by_signal("end_by_signal_closed");
 }
 
 static void ends_well(const char *name)
@@ -367,9 +438,13 @@ int main(int count, char **arguments)
     if (strcmp(arguments[1], #name) == 0)                                                          \
         name();
         PROGRAMS(RUN)
+        RUN(end_by_signal)
+        RUN(end_by_signal_closed)
         return 1;
     }
 #define TEST(name) cmocka_unit_test(programs_##name),
-    const struct CMUnitTest tests[] = {PROGRAMS(TEST)};
+    const struct CMUnitTest tests[] = {PROGRAMS(TEST)
+                                           cmocka_unit_test(programs_end_by_signal),
+                                       cmocka_unit_test(programs_end_by_signal_closed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

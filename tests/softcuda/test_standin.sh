@@ -26,6 +26,13 @@ if said=$(SOFTCUDA_FAULTS="LaunchKernel=trap" "$program" 2>&1); then
     exit 1
 fi
 [[ $said == *CUDA_ERROR_LAUNCH_FAILED* ]] || { echo "another error: $said" >&2; exit 1; }
+# A program whose main thread has ended: the stand-in's own threads do not keep SIGTERM from it.
+"$program" pthread_exit >/dev/null &
+until [ ! -e /proc/$!/stat ] || grep -q ') Z' /proc/$!/stat; do :; done
+kill -TERM $!
+status=0
+wait $! || status=$?
+[ $status = 143 ] || { echo "SIGTERM: status $status" >&2; exit 1; }
 unset LD_LIBRARY_PATH
 
 command -v nm >/dev/null || exit 0

@@ -7,6 +7,7 @@
 
 #include <acuda/driver_calls.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static void look_around(void)
     EXPECT(cuGetExportTable(&table, &id) != ACU_CUDA_SUCCESS && !table);
 }
 
-int main(void)
+int main(int count, char **words)
 {
     CUdevice device;
     CUcontext context;
@@ -110,5 +111,7 @@ int main(void)
     list_kernels();
     CHECK(cuCtxDestroy_v2(context));
     printf("%s, CUDA %d.%d: right\n", name, version / 1000, version % 1000 / 10);
+    if (count > 1 && strcmp(words[1], "pthread_exit") == 0)
+        pthread_exit(NULL);
     return 0;
 }
