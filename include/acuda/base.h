@@ -60,20 +60,28 @@ template <typename T, size_t N> static inline acui_list<T> acui_list_of(const T 
 {
     return acui_list<T>{items, N};
 }
+template <typename T, size_t N> static inline acui_list<T> acui_list_behind(const T (&items)[N])
+{
+    return acui_list<T>{items + 1, N - 1};
+}
 #define ACUI_LIST(type, ...) acui_list_of<type>({__VA_ARGS__})
+#define ACUI_LIST_BEHIND(type, ...) acui_list_behind<type>({__VA_ARGS__})
 #else
+/* The same without the first item and the last, which is empty: of a list that may have none. */
+#define ACUI_LIST_BEHIND(type, ...)                                                                \
+    (type const[ACUI_COUNT(__VA_ARGS__) - 1]){__VA_ARGS__} + 1, ACUI_COUNT(__VA_ARGS__) - 2
 #define ACUI_LIST(type, ...)                                                                       \
     (type const[ACUI_COUNT(__VA_ARGS__)]){__VA_ARGS__}, ACUI_COUNT(__VA_ARGS__)
 #define ACUI_COUNT(...)                                                                            \
-    ACUI_NUMBER_65(__VA_ARGS__, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49,    \
-                   48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30,     \
-                   29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,     \
-                   10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define ACUI_NUMBER_65(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
+    ACUI_NUMBER_67(__VA_ARGS__, 66, 65, 64, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51,    \
+                   50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32,     \
+                   31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,     \
+                   12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ACUI_NUMBER_67(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, \
                        a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32,  \
                        a33, a34, a35, a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47,  \
                        a48, a49, a50, a51, a52, a53, a54, a55, a56, a57, a58, a59, a60, a61, a62,  \
-                       a63, a64, number, ...)                                                      \
+                       a63, a64, a65, a66, number, ...)                                            \
     number
 #endif
 
@@ -136,5 +144,18 @@ static inline acu_user acui_user(void *data, void (*release)(void *data))
 #define ACUI_USER_PICK(data, release, name, ...) name
 #define ACUI_USER_1(data) acui_user((data), NULL)
 #define ACUI_USER_2(data, release) acui_user((data), (release))
+
+/*
+ * A function of the program's that acuda calls must not let an exception out: the C code that
+ * called it would not be told. In C++ the macros that take a function (acu_then, acu_host and the
+ * others of op.h) see to that themselves: an exception makes the op fail with CALLBACK, with its
+ * text. Functions that are given in another way (a completion callback, a policy, the release of
+ * user data, any function passed to acu_op_...) must be noexcept.
+ *
+ * acu_callback_fail (status.h) is for other languages, and for C: called inside such a function, it
+ * makes what the function was given to fail with CALLBACK and this text, whatever the function
+ * returns then. It has no effect in completion callbacks and releases, on which nothing depends; a
+ * function of acu_or_else_if counts as having returned false.
+ */
 
 #endif

@@ -231,7 +231,7 @@ ACU_API void acu_future_release(acu_future *future);
  * not the size of the tensor's elements), INVALID, SHARED (the tensor is read-only), IN_CALLBACK in
  * a callback, and those of the copy.
  */
-ACU_API acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes);
+ACU_API acu_status acu_read_sync(const acu_tensor *tensor, void *memory, size_t bytes);
 ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t bytes);
 
 /* Totals of the process since it started. A submission is counted once it is planned, so not if it

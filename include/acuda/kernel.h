@@ -184,8 +184,8 @@ inline unsigned acui_dim(int64_t size)
 }
 #define ACUI_DIM(x) acui_dim(ACUI_CAST(int64_t, x))
 
-/* With ACU_BLOCK and ACU_AUTO the grid comes from the partitions. ACU_BLOCK(4, 4) gives the block;
- * ACU_AUTO uses the default one. */
+/* With ACU_BLOCK and ACU_AUTO the grid comes from the partitions; a launch without any
+ * arguments is of one block. ACU_BLOCK(4, 4) gives the block; ACU_AUTO uses the default one. */
 #ifdef __cplusplus
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     (acu_config{{ACUI_DIM(gx), ACUI_DIM(gy), ACUI_DIM(gz)},                                        \

@@ -36,7 +36,8 @@
  * length. A loop that keeps extending an op (with acu_add(op, 1), for instance) should submit it
  * now and then, and can continue with the result at once.
  *
- * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed). Each macro
+ * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed); where
+ * nothing is written through it, that may be a `const acu_tensor *`. Each macro
  * covers a plain function that takes arrays, counts and an acu_site: acu_add covers
  * acu_op_elementwise. Where a function takes only ops, other languages pass a tensor as
  * acu_op_value(tensor, site), and a number as acu_op_number_f64(number, site), _i64 or _u64
@@ -177,6 +178,12 @@ static inline acu_arg acui_arg_tensor(acu_tensor *tensor, acu_access access)
     arg.u.tensor = tensor;
     return arg;
 }
+static inline acu_arg acui_arg_const(const acu_tensor *tensor, acu_access access)
+{
+    acu_arg arg = {ACU_ARG_TENSOR, acui_arg_access(access), ACU_NO_DTYPE, 0, {NULL}};
+    arg.u.memory = tensor; /* the pointer that u.tensor is, but for the const */
+    return arg;
+}
 static inline acu_arg acui_arg_scalar(acu_dtype dtype, uint64_t bits)
 {
     acu_arg arg = {ACU_ARG_SCALAR, ACU_READ, acui_arg_dtype(dtype), 0, {NULL}};
@@ -232,7 +239,7 @@ static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits)
     return acui_arg_scalar(ACU_F4E2M1FNX2, bits);
 }
 
-ACU_API acu_op *acu_op_value(acu_tensor *tensor, acu_site site); /* acu_value */
+ACU_API acu_op *acu_op_value(const acu_tensor *tensor, acu_site site); /* acu_value */
 static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 {
     (void)site;
@@ -241,25 +248,45 @@ static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
 #ifdef __cplusplus
 ACU_END /* overloads can not have C's linkage */
 static inline acu_op *acui_operand(acu_op *x, acu_site) { return x; }
-static inline acu_op *acui_operand(acu_tensor *x, acu_site site) { return acu_op_value(x, site); }
+static inline acu_op *acui_operand(const acu_tensor *x, acu_site site)
+{
+    return acu_op_value(x, site);
+}
+static inline acu_op *acui_target(acu_op *x, acu_site) { return x; }
+static inline acu_op *acui_target(acu_tensor *x, acu_site site) { return acu_op_value(x, site); }
 static inline acu_arg acui_arg(acu_op *x, acu_access access) { return acui_arg_op(x, access); }
 static inline acu_arg acui_arg(acu_tensor *x, acu_access access)
 {
     return acui_arg_tensor(x, access);
 }
+static inline acu_arg acui_arg_read(acu_op *x) { return acui_arg_op(x, ACU_READ); }
+static inline acu_arg acui_arg_read(const acu_tensor *x) { return acui_arg_const(x, ACU_READ); }
 ACU_BEGIN
 #define ACU_OPERAND(x) acui_operand((x), ACU_SITE)
+#define ACUI_TARGET(x) acui_target((x), ACU_SITE)
 #else
+#define acui_arg_read(x) ACUI_CHOOSE(ACUI_ARG_READ_BY, x, ACU_READ)
+#define ACUI_ARG_READ_BY(x, access)                                                                \
+    _Generic(x, acu_op *: acui_arg_op, acu_tensor *: acui_arg_const,                               \
+             const acu_tensor *: acui_arg_const)(x, access)
 #define acui_arg(x, access) ACUI_CHOOSE(ACUI_ARG_BY, x, access)
 #define ACUI_ARG_BY(x, access)                                                                     \
     _Generic(x, acu_op *: acui_arg_op, acu_tensor *: acui_arg_tensor)(x, access)
 #define ACU_OPERAND(x) ACUI_CHOOSE(ACUI_OPERAND_BY, x, ACU_SITE)
 #define ACUI_OPERAND_BY(x, site)                                                                   \
+    _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value,                             \
+             const acu_tensor *: acu_op_value)(x, site)
+/* An operand that is written: no `const acu_tensor *`. */
+#define ACUI_TARGET(x) ACUI_CHOOSE(ACUI_TARGET_BY, x, ACU_SITE)
+#define ACUI_TARGET_BY(x, site)                                                                    \
     _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value)(x, site)
 #endif
 #define ACU_ARGS(...) ACUI_LIST(acu_arg, __VA_ARGS__)
+/* Of a macro whose last parameters are arguments, or none: these and an empty one. */
+#define ACUI_ANY_ARGS(...)                                                                         \
+    ACUI_LIST_BEHIND(acu_arg, acui_arg_scalar(ACU_NO_DTYPE, 0), __VA_ARGS__)
 /* x is an ACU_OPERAND in acu_in(x), acu_out(x) and acu_inout(x). */
-#define acu_in(x) acui_arg((x), ACU_READ)
+#define acu_in(x) acui_arg_read((x))
 #define acu_out(x) acui_arg((x), ACU_WRITE)
 #define acu_inout(x) acui_arg((x), ACU_UPDATE)
 
@@ -310,7 +337,8 @@ ACU_API acu_op *acu_op_take(acu_val *value, acu_site site);
  * function: acu_then(x, f, p, free).
  */
 typedef acu_op *(*acu_then_fn)(void *user, acu_val *values, size_t count);
-#define acu_then(x, fn, ...) acu_op_then(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+#define acu_then(x, fn, ...)                                                                       \
+    acu_op_then(ACU_OPERAND(x), ACUI_CALLBACK(acu_then_fn, fn, ACU_USER(__VA_ARGS__)), ACU_SITE)
 ACU_API acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site);
 
 /*
@@ -319,7 +347,8 @@ ACU_API acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site s
  * for their device, such as a kernel of a module loaded there. Same thread and rules as `then`.
  */
 typedef acu_op *(*acu_make_fn)(void *user, acu_device *device);
-#define acu_make(fn, ...) acu_op_make((fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+#define acu_make(fn, ...)                                                                          \
+    acu_op_make(ACUI_CALLBACK(acu_make_fn, fn, ACU_USER(__VA_ARGS__)), ACU_SITE)
 ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
 
 /*
@@ -372,7 +401,7 @@ ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, 
  * Errors: NOT_SUPPORTED (x is of another kind, does not make exactly one tensor, or ignores `out`),
  * DTYPE, SHAPE, SHARED.
  */
-#define acu_into(out, x) acu_op_into(ACU_OPERAND(out), ACU_OPERAND(x), ACU_SITE)
+#define acu_into(out, x) acu_op_into(ACUI_TARGET(out), ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site);
 
 /*
@@ -380,7 +409,8 @@ ACU_API acu_op *acu_op_into(acu_op *out, acu_op *x, acu_site site);
  * returns anything but ACU_OK, the submission fails with CALLBACK. Same thread and rules as `then`.
  */
 typedef acu_status (*acu_map_fn)(void *user, acu_val *values, size_t count);
-#define acu_map(x, fn, ...) acu_op_map(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+#define acu_map(x, fn, ...)                                                                        \
+    acu_op_map(ACU_OPERAND(x), ACUI_CALLBACK(acu_map_fn, fn, ACU_USER(__VA_ARGS__)), ACU_SITE)
 ACU_API acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site);
 /* Replace a value by a tensor, whose handle is taken over (owned), or by a scalar. If the
  * replacement is not valid (NULL, or not an element type), the value becomes ACU_NONE. */
@@ -390,7 +420,8 @@ ACU_API void acu_val_set_scalar(acu_val *value, acu_arg scalar);
 /* `fn` looks at the values; they pass through unchanged. */
 typedef void (*acu_inspect_fn)(void *user, const acu_val *values, size_t count);
 #define acu_inspect(x, fn, ...)                                                                    \
-    acu_op_inspect(ACU_OPERAND(x), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+    acu_op_inspect(ACU_OPERAND(x), ACUI_CALLBACK(acu_inspect_fn, fn, ACU_USER(__VA_ARGS__)),       \
+                   ACU_SITE)
 ACU_API acu_op *acu_op_inspect(acu_op *x, acu_inspect_fn fn, acu_user user, acu_site site);
 
 /* Calls fn(x, user) immediately: lets functions that build ops be chained in reading order. */
@@ -467,7 +498,8 @@ ACU_API acu_op *acu_op_after(acu_op *x, acu_op *before, acu_site site);
 #define acu_or_else(x, other)                                                                      \
     acu_op_or_else(ACU_OPERAND(x), ACU_OPERAND(other), NULL, ACU_USER(NULL), ACU_SITE)
 #define acu_or_else_if(x, other, fn, ...)                                                          \
-    acu_op_or_else(ACU_OPERAND(x), ACU_OPERAND(other), (fn), ACU_USER(__VA_ARGS__), ACU_SITE)
+    acu_op_or_else(ACU_OPERAND(x), ACU_OPERAND(other),                                             \
+                   ACUI_CALLBACK(acu_or_else_fn, fn, ACU_USER(__VA_ARGS__)), ACU_SITE)
 typedef bool (*acu_or_else_fn)(void *user, const acu_error *error);
 ACU_API acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user user,
                                acu_site site);
@@ -649,7 +681,7 @@ ACU_API acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memor
 /* Overwrite every element of `x`, a device tensor of any layout; yields x. The scalar has x's
  * dtype. Driver: cuMemsetD8Async, D16 or D32 for a dense tensor; a kernel for tensors with gaps and
  * for 8-byte elements. Errors: DTYPE, SHARED, NOT_SUPPORTED (host memory). */
-#define acu_fill(x, scalar) acu_op_fill(ACU_OPERAND(x), (scalar), ACU_SITE)
+#define acu_fill(x, scalar) acu_op_fill(ACUI_TARGET(x), (scalar), ACU_SITE)
 ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
 
 /* ---- copying -------------------------------------------------------------------------------- */
@@ -666,7 +698,7 @@ ACU_API acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site);
  * from host to host, by helper threads (staging.h); between devices by cuMemcpyPeerAsync, with
  * kernels that pack views into dense memory and unpack them.
  */
-#define acu_copy(dst, src) acu_op_copy(ACU_OPERAND(dst), ACU_OPERAND(src), ACU_SITE)
+#define acu_copy(dst, src) acu_op_copy(ACUI_TARGET(dst), ACU_OPERAND(src), ACU_SITE)
 ACU_API acu_op *acu_op_copy(acu_op *dst, acu_op *src, acu_site site);
 /*
  * `count` copies, from srcs[i] to dsts[i], as if done one after the other; the tensors are
@@ -710,10 +742,12 @@ ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
  * the same memory; that all data is on the kernel's device, on one that it may access
  * (acu_device_open_peer), or in pinned or managed memory, which is every device's; grid, block and
  * shared memory against the limits of the kernel and the device. Yields its arguments, in order. To
- * the function, a `config` that is NULL means ACU_AUTO.
+ * the function, a `config` that is NULL means ACU_AUTO. A kernel without parameters:
+ * acu_launch(tick, ACU_BLOCK(32)), one block of it.
  */
-#define acu_launch(kernel, config, ...)                                                            \
-    acui_launch_on((kernel), (config), ACU_ARGS(__VA_ARGS__), ACU_SITE)
+#define acu_launch(kernel, ...) ACUI_LAUNCH(kernel, __VA_ARGS__, )
+#define ACUI_LAUNCH(kernel, config, ...)                                                           \
+    acui_launch_on((kernel), (config), ACUI_ANY_ARGS(__VA_ARGS__), ACU_SITE)
 ACU_API acu_op *acu_op_launch(acu_kernel *kernel, const acu_config *config, const acu_arg *args,
                               size_t count, acu_site site);
 static inline acu_op *acui_launch_on(acu_kernel *kernel, acu_config config, const acu_arg *args,
@@ -737,8 +771,10 @@ static inline acu_op *acui_launch_on(acu_kernel *kernel, acu_config config, cons
  */
 typedef acu_status (*acu_foreign_fn)(void *user, CUstream stream, const acu_val *values,
                                      size_t count);
-#define acu_foreign(fn, user, ...)                                                                 \
-    acu_op_foreign((fn), ACU_USER(user), ACU_ARGS(__VA_ARGS__), ACU_SITE)
+#define acu_foreign(fn, ...) ACUI_FOREIGN(fn, __VA_ARGS__, )
+#define ACUI_FOREIGN(fn, user, ...)                                                                \
+    acu_op_foreign(ACUI_CALLBACK(acu_foreign_fn, fn, ACU_USER(user)), ACUI_ANY_ARGS(__VA_ARGS__),  \
+                   ACU_SITE)
 ACU_API acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, size_t count,
                                acu_site site);
 #define acu_capturable(x) acu_op_capturable((x), ACU_SITE)
@@ -752,13 +788,15 @@ ACU_API acu_op *acu_op_capturable(acu_op *x, acu_site site);
  * CALLBACK. Host functions of all submissions run one after the other, on one thread; those that
  * clean up (acu_finally) and the decisions of acu_or_else_if go ahead of others that wait.
  *
- * In the macro, as in acu_foreign, the user data is followed by at least one argument. To give the
- * user data a release function, or to pass no arguments, call the function that the macro stands
- * for: acu_op_host(fn, ACU_USER(p, free), NULL, 0, ACU_SITE).
+ * In the macro, as in acu_foreign, arguments follow the user data: acu_host(fn, p, acu_in(x)), or
+ * acu_host(fn, p) without any. To give the user data a release function, call the function that
+ * the macro stands for: acu_op_host(fn, ACU_USER(p, free), NULL, 0, ACU_SITE).
  */
 typedef acu_status (*acu_host_fn)(void *user, const acu_val *values, size_t count);
-#define acu_host(fn, user, ...)                                                                    \
-    acu_op_host((fn), ACU_USER(user), ACU_ARGS(__VA_ARGS__), ACU_SITE)
+#define acu_host(fn, ...) ACUI_HOST(fn, __VA_ARGS__, )
+#define ACUI_HOST(fn, user, ...)                                                                   \
+    acu_op_host(ACUI_CALLBACK(acu_host_fn, fn, ACU_USER(user)), ACUI_ANY_ARGS(__VA_ARGS__),        \
+                ACU_SITE)
 ACU_API acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t count,
                             acu_site site);
 
@@ -788,5 +826,38 @@ static inline acu_op *acu_op_host(acu_host_fn fn, acu_user user, acui_list<acu_a
 {
     return acu_op_host(fn, user, args.items, args.count, site);
 }
+#ifdef ACUI_CALLBACK_IS_ONE
+static inline acu_op *acu_op_then(acu_op *x, acui_callback<acu_then_fn> f, acu_site site)
+{
+    return acu_op_then(x, f.fn, f.user, site);
+}
+static inline acu_op *acu_op_make(acui_callback<acu_make_fn> f, acu_site site)
+{
+    return acu_op_make(f.fn, f.user, site);
+}
+static inline acu_op *acu_op_map(acu_op *x, acui_callback<acu_map_fn> f, acu_site site)
+{
+    return acu_op_map(x, f.fn, f.user, site);
+}
+static inline acu_op *acu_op_inspect(acu_op *x, acui_callback<acu_inspect_fn> f, acu_site site)
+{
+    return acu_op_inspect(x, f.fn, f.user, site);
+}
+static inline acu_op *acu_op_or_else(acu_op *x, acu_op *other, acui_callback<acu_or_else_fn> f,
+                                     acu_site site)
+{
+    return acu_op_or_else(x, other, f.fn, f.user, site);
+}
+static inline acu_op *acu_op_foreign(acui_callback<acu_foreign_fn> f, acui_list<acu_arg> args,
+                                     acu_site site)
+{
+    return acu_op_foreign(f.fn, f.user, args.items, args.count, site);
+}
+static inline acu_op *acu_op_host(acui_callback<acu_host_fn> f, acui_list<acu_arg> args,
+                                  acu_site site)
+{
+    return acu_op_host(f.fn, f.user, args.items, args.count, site);
+}
+#endif
 #endif
 #endif

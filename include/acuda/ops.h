@@ -54,7 +54,10 @@ __extension__ typedef _Float16 acui_float16;
 #ifdef __cplusplus
 ACU_END /* overloads can not have C's linkage */
 static inline acu_op *acui_term(acu_op *x, acu_site) { return x; }
-static inline acu_op *acui_term(acu_tensor *x, acu_site site) { return acu_op_value(x, site); }
+static inline acu_op *acui_term(const acu_tensor *x, acu_site site)
+{
+    return acu_op_value(x, site);
+}
 static inline acu_op *acui_term(acu_arg x, acu_site site) { return acu_op_scalar(x, site); }
 static inline acu_op *acui_term(double x, acu_site site) { return acu_op_number_f64(x, site); }
 static inline acu_op *acui_term(long double x, acu_site site)
@@ -89,6 +92,7 @@ static inline acu_op *acui_term_long_double(long double number, acu_site site)
 #define ACU_TERM(x) ACUI_CHOOSE(ACUI_TERM_BY, x, ACU_SITE)
 #define ACUI_TERM_BY(x, site)                                                                      \
     _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value,                             \
+             const acu_tensor *: acu_op_value,                                                     \
              acu_arg: acu_op_scalar, ACUI_TERM_FLOAT16 float: acu_op_number_f64,                   \
              double: acu_op_number_f64, long double: acui_term_long_double,                        \
              bool: acu_op_number_i64, char: acu_op_number_i64, signed char: acu_op_number_i64,     \

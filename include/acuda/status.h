@@ -16,6 +16,11 @@
 
 #include <acuda/base.h>
 
+#ifdef __cplusplus
+#include <exception>
+#include <new>
+#endif
+
 ACU_BEGIN
 
 typedef enum acu_scope {
@@ -109,6 +114,10 @@ typedef struct acu_error {
  */
 ACU_API const acu_error *acu_last_error(void);
 
+/* Inside a function of the program that acuda calls: makes what the function was given to fail with
+ * CALLBACK and this text (base.h says more). Returns CALLBACK; INVALID outside of one. */
+ACU_API acu_status acu_callback_fail(const char *format, ...) ACU_PRINTF(1, 2);
+
 /*
  * The record as one line, its context first. Written as by snprintf: cut to `size` bytes, always
  * terminated if size > 0; returns the length of the whole line. For example:
@@ -118,4 +127,60 @@ ACU_API const acu_error *acu_last_error(void);
 ACU_API size_t acu_error_describe(const acu_error *error, char *buffer, size_t size);
 
 ACU_END
+
+/*
+ * ACUI_CALLBACK(type, fn, user): the function and the user data that a macro passes on. In C these
+ * are two arguments; in C++ one, a function that lets no exception out, with the program's function
+ * among its user data.
+ */
+#if defined(__cplusplus) && (defined(__cpp_exceptions) || defined(__EXCEPTIONS))
+template <typename Fn> struct acui_callback {
+    Fn fn;
+    acu_user user;
+};
+template <typename R, typename... A> struct acui_guard {
+    R (*fn)(void *, A...);
+    acu_user user;
+    static R call(void *guard, A... arguments)
+    {
+        const acui_guard *self = static_cast<const acui_guard *>(guard);
+        try {
+            return self->fn(self->user.data, arguments...);
+        } catch (const std::exception &e) {
+            acu_callback_fail("an exception: %s", e.what());
+        } catch (...) {
+            acu_callback_fail("an exception that is no std::exception");
+        }
+        return R();
+    }
+    static R no_memory(void *, A...)
+    {
+        acu_callback_fail("no memory to call it");
+        return R();
+    }
+    static void release(void *guard)
+    {
+        acui_guard *self = static_cast<acui_guard *>(guard);
+        if (self->user.release)
+            self->user.release(self->user.data);
+        delete self;
+    }
+};
+template <typename R, typename... A>
+static inline acui_callback<R (*)(void *, A...)> acui_guarded(R (*fn)(void *, A...), acu_user user)
+{
+    typedef acui_guard<R, A...> guard;
+    if (!fn)
+        return {fn, user}; /* is refused */
+    guard *made = new (std::nothrow) guard{fn, user};
+    if (!made)
+        return {guard::no_memory, user};
+    return {guard::call, acu_user{made, guard::release}};
+}
+#define ACUI_CALLBACK(type, fn, user) acui_guarded(static_cast<type>(fn), user)
+#define ACUI_CALLBACK_IS_ONE
+#else
+#define ACUI_CALLBACK(type, fn, user) (fn), user
+#endif
+
 #endif

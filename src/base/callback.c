@@ -5,12 +5,14 @@
 #include "base/error.h"
 #include "base/local.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BOUND 0x10000u /* added for functions that may not even submit */
 
 static ACUI_LOCAL unsigned depth;
+static ACUI_LOCAL unsigned failed; /* the depth of the function that called acu_callback_fail; 0 */
 
 void acui_callback_enter(void)
 {
@@ -19,7 +21,36 @@ void acui_callback_enter(void)
 
 void acui_callback_leave(void)
 {
+    if (failed && failed == depth % BOUND)
+        failed = 0; /* there is nobody to tell */
     depth--;
+}
+
+acu_status acu_callback_fail(const char *format, ...)
+{
+    char text[ACU_ERROR_MESSAGE];
+    va_list list;
+    if (depth == 0)
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_callback_fail is for functions of the program that acuda calls");
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format ? format : "", list);
+    va_end(list);
+    failed = depth % BOUND;
+    return acui_fail(ACU_ERR_CALLBACK, "%s", text);
+}
+
+acu_status acui_callback_leave_told(const char *function)
+{
+    bool told = failed && failed == depth % BOUND;
+    acui_callback_leave();
+    if (!told)
+        return ACU_OK;
+    char text[ACU_ERROR_MESSAGE] = "";
+    if (acui_error()->status == ACU_ERR_CALLBACK)
+        memcpy(text, acui_error()->message, sizeof text);
+    acui_fail(ACU_ERR_CALLBACK, "the function given to %s failed: %s", function, text);
+    return ACU_ERR_CALLBACK;
 }
 
 void acui_callback_bind(void)
@@ -53,13 +84,13 @@ const char *acui_outcome_words(acu_status outcome, char *words)
 
 acu_status acui_callback_leave_asked(acu_status was, acu_status status, const char *function)
 {
-    acui_callback_leave();
+    acu_status failure = acui_callback_leave_told(function);
     acu_error *error = acui_error();
     bool told = error->status == status;
     if (error->status == ACU_OK)
         error->status = was;
-    if (status == ACU_OK)
-        return ACU_OK;
+    if (failure != ACU_OK || status == ACU_OK)
+        return failure;
     char words[ACUI_OUTCOME];
     acui_fail(ACU_ERR_CALLBACK, "the function given to %s returned %s%s%s", function,
               acui_outcome_words(status, words), told ? ": " : "", told ? error->message : "");

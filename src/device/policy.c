@@ -223,7 +223,8 @@ static acu_stream *ask(const acu_policy *policy)
     size_t place = policy->choose(policy->user.data, list, policy->count);
     asking = outer;
     acui_callback_unbind();
-    acui_callback_leave();
+    if (acui_callback_leave_told("a policy") != ACU_OK)
+        return NULL;
     if (place < policy->count)
         return policy->streams[place];
     acui_fail(ACU_ERR_CALLBACK, "a policy's function chose stream %zu of %u", place, policy->count);

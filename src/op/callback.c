@@ -41,6 +41,19 @@ static void enter_call(const acui_plan *plan)
     acui_callback_enter();
 }
 
+acu_status acui_callback_returned(const acu_op *op, acu_op *returned, const char *function,
+                                  acu_op **next)
+{
+    acu_status status = acui_callback_leave_told(function);
+    if (status == ACU_OK && !returned)
+        return acui_fail(ACU_ERR_CALLBACK, "the function given to %s returned no op", function);
+    if (status == ACU_OK)
+        *next = acui_op_take(returned, op->class, op->site);
+    else
+        acu_op_release(returned);
+    return status;
+}
+
 /* ---- then ---- */
 
 /* The op that the program's function returns for these values, taken. */
@@ -48,11 +61,7 @@ static acu_status call_then(const acui_plan *plan, acu_op *op, acui_values *in, 
 {
     enter_call(plan);
     acu_op *returned = op->u.then.fn(op->user.data, in->list, in->count);
-    acui_callback_leave();
-    if (!returned)
-        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_then returned no op");
-    *next = acui_op_take(returned, op->class, op->site);
-    return ACU_OK;
+    return acui_callback_returned(op, returned, "acu_then", next);
 }
 
 /* Plans what is in front of the next op, and gets that op. */
@@ -104,11 +113,9 @@ static acu_status plan_make(acui_plan *plan, acu_op *op, acu_device *place, acui
     if (!device)
         return ACU_ERR_INVALID;
     enter_call(plan);
-    acu_op *returned = op->u.made.fn(op->user.data, device);
-    acui_callback_leave();
-    if (!returned)
-        return acui_fail(ACU_ERR_CALLBACK, "the function given to acu_make returned no op");
-    return acui_plan_op(plan, acui_op_take(returned, op->class, op->site), place, values);
+    acu_op *next = NULL, *returned = op->u.made.fn(op->user.data, device);
+    ACUI_TRY(acui_callback_returned(op, returned, "acu_make", &next));
+    return acui_plan_op(plan, next, place, values);
 }
 
 const acui_op_class acui_class_MAKE = {.name = "make", .plan = plan_make};
@@ -160,8 +167,7 @@ static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, a
     ACUI_TRY(plan_input(plan, op, place, values));
     enter_call(plan);
     op->u.inspect.fn(op->user.data, values->list + base, values->count - base);
-    acui_callback_leave();
-    return ACU_OK;
+    return acui_callback_leave_told("acu_inspect");
 }
 
 const acui_op_class acui_class_INSPECT = {

@@ -56,11 +56,10 @@ acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_devic
                              .user = op->user.data};
     acui_callback_enter();
     acu_op *returned = op->u.custom.fn(&planning);
-    acui_callback_leave();
+    acu_status status = acui_callback_returned(op, returned, acui_op_name(op), next);
     *out = planning.out;
-    if (!returned)
-        return acui_fail(ACU_ERR_CALLBACK, "the function of %s returned no op", acui_op_name(op));
-    *next = acui_op_take(returned, op->class, op->site);
+    if (status != ACU_OK)
+        return status;
     if (op->renamed && acui_op_is_sole(*next))
         acu_op_named(*next, acui_op_name(op));
     return ACU_OK;

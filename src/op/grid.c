@@ -85,6 +85,8 @@ acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_co
         return acui_fail(ACU_ERR_LIMIT, "the launch of %s has a grid of 0 blocks in x: nothing is "
                                         "launched for no elements",
                          op->u.call.kernel->name);
+    if (grid[0] == 0 && op->u.call.arg_count == 0)
+        grid[0] = 1; /* a launch without arguments has nothing to take one from */
     if (grid[0] == 0)
         return acui_fail(ACU_ERR_LIMIT,
                          "the launch of %s has no grid: give one (acu_for_num_elems, "

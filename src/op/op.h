@@ -235,6 +235,10 @@ static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_s
 }
 
 /* The op's input i, taken out of it: the caller has the reference, and NULL is left there. */
+/* At the end of a callback of `op`: takes the op that it returned, or says why there is none.
+ * `function` is what the callback was given to. Errors: CALLBACK. */
+acu_status acui_callback_returned(const acu_op *op, acu_op *returned, const char *function,
+                                  acu_op **next);
 static inline acu_op *acui_op_take_input(acu_op *op, size_t i)
 {
     acu_op *x = op->inputs[i];

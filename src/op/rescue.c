@@ -113,8 +113,7 @@ bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
         return true;
     acui_callback_enter();
     bool wanted = op->u.rescue.fn(op->user.data, fault ? &fault->error : &none);
-    acui_callback_leave();
-    return wanted;
+    return acui_callback_leave_told("acu_or_else_if") == ACU_OK && wanted;
 }
 
 /* The node that decides, when all that was tried is over. */

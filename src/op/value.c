@@ -111,12 +111,14 @@ static acu_op *value_op(acu_val value, acu_site site)
     return op;
 }
 
-acu_op *acu_op_value(acu_tensor *tensor, acu_site site)
+/* Whoever was given a tensor to read gets an op that writing ops would take as well: only the
+ * macros know more. */
+acu_op *acu_op_value(const acu_tensor *tensor, acu_site site)
 {
     if (acui_object_check(tensor, ACU_OBJECT_TENSOR, "acu_value") != ACU_OK)
         return acui_op_failed(&acui_class_VALUE, site);
-    acu_val value = {
-        .kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = acu_tensor_retain(tensor)};
+    acu_tensor *kept = acu_tensor_retain((acu_tensor *)(uintptr_t)tensor);
+    acu_val value = {.kind = ACU_TENSOR, .form = ACU_BORROWED, .tensor = kept};
     return value_op(value, site);
 }
 

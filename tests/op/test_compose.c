@@ -322,6 +322,193 @@ static void callbacks_that_fail(void **state)
     close_bench(&b);
 }
 
+/* ---- acu_callback_fail: whatever the function returns, what it was given to fails ---- */
+
+static acu_op *fail_then(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    assert_int_equal(acu_callback_fail("%s %d", "reason", 7), ACU_ERR_CALLBACK);
+    return user ? constant(1) : NULL;
+}
+
+static acu_op *fail_make(void *user, acu_device *device)
+{
+    (void)device;
+    return fail_then(user, NULL, 0);
+}
+
+static acu_op *fail_custom(acu_planning *planning)
+{
+    return fail_then(planning->user, NULL, 0);
+}
+
+static acu_status fail_map(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    acu_callback_fail("reason 7");
+    return ACU_OK;
+}
+
+static acu_status fail_host(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    return fail_map(user, NULL, 0);
+}
+
+static acu_status fail_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)stream, (void)values, (void)count;
+    return fail_map(user, NULL, 0);
+}
+
+static void fail_inspect(void *user, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    fail_map(user, NULL, 0);
+}
+
+static bool fail_decision(void *user, const acu_error *error)
+{
+    (void)user, (void)error;
+    acu_callback_fail("reason 7");
+    return true;
+}
+
+/* A function that fails by itself inside one that does not. */
+static acu_op *submit_failing(void *user, acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    bench *b = user;
+    assert_fails(acu_submit(b->device, acu_map(constant(1), fail_map, NULL), NULL, NULL),
+                 ACU_ERR_CALLBACK, "acu_map failed: reason 7");
+    return constant(2);
+}
+
+static size_t fail_choice(void *user, const acu_policy_stream *streams, size_t count)
+{
+    (void)streams, (void)count;
+    fail_map(user, NULL, 0);
+    return 0;
+}
+
+static void callbacks_fail_by_a_call(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    int something;
+    assert_fails(acu_callback_fail("outside"), ACU_ERR_INVALID, "acu_callback_fail");
+    for (void *user = NULL;; user = &something) { /* returning no op, and one */
+        assert_fails(acu_sync(b.device, acu_then(constant(1), fail_then, user), NULL),
+                     ACU_ERR_CALLBACK, "acu_then failed: reason 7");
+        assert_fails(acu_sync(b.device, acu_make(fail_make, user), NULL), ACU_ERR_CALLBACK,
+                     "acu_make failed: reason 7");
+        acu_custom custom = {.name = "mine", .fn = fail_custom, .user = ACU_USER(user)};
+        assert_fails(acu_sync(b.device, acu_op_custom(custom, NULL, 0, ACU_SITE), NULL),
+                     ACU_ERR_CALLBACK, "mine failed: reason 7");
+        if (user)
+            break;
+    }
+    assert_fails(acu_sync(b.device, acu_map(constant(1), fail_map, NULL), NULL), ACU_ERR_CALLBACK,
+                 "acu_map failed: reason 7");
+    assert_fails(acu_sync(b.device, acu_inspect(constant(1), fail_inspect, NULL), NULL),
+                 ACU_ERR_CALLBACK, "acu_inspect failed: reason 7");
+    assert_fails(acu_sync(b.device, acu_host(fail_host, NULL), NULL), ACU_ERR_CALLBACK,
+                 "acu_host failed: reason 7");
+    assert_fails(acu_sync(b.device, acu_foreign(fail_foreign, NULL, acu_in(constant(1))), NULL),
+                 ACU_ERR_CALLBACK, "acu_foreign failed: reason 7");
+    /* The alternative does not run, and the failure is the first one. */
+    assert_fails(acu_sync(b.device,
+                          acu_or_else_if(acu_then(constant(1), fail_then, NULL), constant(2),
+                                         fail_decision, NULL),
+                          NULL),
+                 ACU_ERR_CALLBACK, "acu_then failed: reason 7");
+    acu_tensor *x;
+    assert_works(acu_sync(b.device, acu_then(constant(1), submit_failing, &b), &x));
+    holds(x, 2);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
+static void policies_fail_by_a_call(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_policy *policy;
+    acu_policy_options options = {.size = sizeof options, .choose = fail_choice, .streams = 1};
+    assert_works(acu_policy_create(b.device, &options, &policy));
+    acu_submit_options on = {.size = sizeof on, .policy = policy};
+    assert_fails(acu_submit(b.device, constant(1), &on, NULL), ACU_ERR_CALLBACK,
+                 "a policy failed: reason 7");
+    acu_policy_release(policy);
+    close_bench(&b);
+}
+
+/* ---- launches and host work without arguments ---- */
+
+static acu_status count_calls(void *user, const acu_val *values, size_t count)
+{
+    (void)values;
+    *(int *)user += count == 0;
+    return ACU_OK;
+}
+
+static void launches_without_arguments(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_module *module = test_load_ptx(device, NULL, test_compose_ptx);
+    acu_kernel *tick, *take;
+    assert_works(acu_kernel_get(module, "tick", &tick));
+    assert_works(acu_kernel_get(module, "take_ticks", &take));
+    acu_module_release(module);
+    assert_works(acu_sync(device, acu_launch(tick, ACU_BLOCK(32)), NULL)); /* one block */
+    assert_works(acu_sync(device, acu_launch(tick, ACU_GRID_BLOCK(2, 1, 1, 4, 1, 1)), NULL));
+    acu_config config = {.block = {1, 1, 1}};
+    assert_works(acu_sync(device, acu_op_launch(tick, &config, NULL, 0, ACU_SITE), NULL));
+    acu_tensor *x;
+    unsigned ticks;
+    assert_works(acu_sync(device,
+                          acu_launch(take, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1),
+                                     acu_out(acu_empty(ACU_U32, ACU_SHAPE(1)))),
+                          &x));
+    assert_works(acu_read_sync(x, &ticks, sizeof ticks));
+    assert_int_equal(ticks, 32 + 8 + 1);
+    /* One that has parameters is refused for that. */
+    assert_fails(acu_sync(device, acu_launch(take, ACU_BLOCK(1)), NULL), ACU_ERR_ARGUMENTS,
+                 "take_ticks");
+    int calls = 0;
+    assert_works(acu_sync(device, acu_host(count_calls, &calls), NULL));
+    assert_int_equal(calls, 1);
+    acu_tensor_release(x);
+    acu_kernel_release(take);
+    acu_kernel_release(tick);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* What is only read may be const. (That what is written may not be: repo.cxx.) */
+static void const_tensors_are_read(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_tensor *made, *x;
+    assert_works(acu_sync(b.device, constant(3), &made));
+    const acu_tensor *t = made;
+    assert_works(acu_sync(b.device, acu_add(t, acu_dup(t)), &x));
+    holds(x, 6);
+    acu_tensor_release(x);
+    assert_works(acu_sync(b.device,
+                          acu_launch(b.sum, ALL, acu_out(acu_empty(ACU_F32, VECTOR)), acu_in(t),
+                                     acu_in(t), acu_u32(N)),
+                          &x));
+    holds(x, 6);
+    assert_works(acu_sync(b.device, acu_copy(x, t), NULL));
+    holds(x, 3);
+    acu_tensor_release(x);
+    acu_tensor_release(made);
+    close_bench(&b);
+}
+
 static acu_status return_ok(void *user, acu_val *values, size_t count)
 {
     (void)user, (void)values, (void)count;
@@ -1190,6 +1377,10 @@ int main(void)
         cmocka_unit_test(ops_are_consumed),
         cmocka_unit_test(expressions_nest),
         cmocka_unit_test(lists_have_up_to_64_items),
+        cmocka_unit_test(callbacks_fail_by_a_call),
+        cmocka_unit_test(policies_fail_by_a_call),
+        cmocka_unit_test(launches_without_arguments),
+        cmocka_unit_test(const_tensors_are_read),
         cmocka_unit_test(values_are_taken_once),
         cmocka_unit_test(errors_carry_their_line),
         cmocka_unit_test(names_reach_the_work),

@@ -13,6 +13,9 @@ cat >"$work/main.cpp" <<'END'
 #include <acuda/acuda.h>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
 
 static void ok(acu_status status, int line)
 {
@@ -67,7 +70,7 @@ static void terms(acu_tensor *t) /* 2x3 of f32, each 1 */
 static void launches(acu_tensor *t)
 {
     acu_module *module;
-    acu_kernel *twice, *tiled;
+    acu_kernel *twice, *tiled, *tick;
     OK(acu_module_load_ptx(device, nullptr, R"(
 .version 7.0
 .target sm_52
@@ -79,6 +82,7 @@ static void launches(acu_tensor *t)
     ld.global.f32 %f, [%a]; add.f32 %f, %f, %f; st.global.f32 [%a], %f;
     ret;
 }
+.visible .entry tick() { ret; }
 .visible .entry tiled(.param .align 8 .b8 x[112]) { ret; }
 )", &module));
     OK(acu_kernel_get(module, "twice", &twice));
@@ -90,6 +94,9 @@ static void launches(acu_tensor *t)
         ALL_ARE(acu_unpartition(acu_first(
                     acu_launch(tiled, config, acu_inout(acu_partition(t, ACU_SHAPE(1, 2)))))),
                 ACU_SHAPE(2, 3), 1.0f);
+    OK(acu_kernel_get(module, "tick", &tick));
+    OK(acu_sync(device, acu_launch(tick, ACU_BLOCK(32)), nullptr));
+    acu_kernel_release(tick);
     acu_kernel_release(twice);
     acu_kernel_release(tiled);
     acu_module_release(module);
@@ -113,6 +120,59 @@ static void calls(acu_tensor *t)
     OK(acu_use_end(use, ACU_OK, nullptr));
     acu_stream_release(stream);
     acu_tensor_release(host);
+}
+
+/* Exceptions come out as CALLBACK, with their text; the thread can go on. */
+static void fails(acu_op *op, const char *words, int line)
+{
+    acu_status status = acu_sync(device, op, nullptr);
+    ok(status == ACU_ERR_CALLBACK ? ACU_OK : ACU_ERR_INVALID, line);
+    ok(std::strstr(acu_last_error()->message, words) ? ACU_OK : ACU_ERR_INVALID, line);
+}
+#define FAILS(op, words) fails((op), (words), __LINE__)
+
+static int released;
+static void release(void *) { released++; }
+
+static void exceptions(acu_tensor *t)
+{
+    static int data;
+    auto then = [](void *, acu_val *, size_t) -> acu_op * { throw std::runtime_error("one"); };
+    auto make = [](void *, acu_device *) -> acu_op * { throw 1; };
+    auto map = [](void *, acu_val *, size_t) -> acu_status { throw std::logic_error("three"); };
+    auto inspect = [](void *, const acu_val *, size_t) { throw std::runtime_error("four"); };
+    auto host = [](void *, const acu_val *, size_t) -> acu_status { throw std::bad_alloc(); };
+    auto foreign = [](void *, CUstream, const acu_val *, size_t) -> acu_status {
+        throw std::runtime_error("six");
+    };
+    auto decide = [](void *, const acu_error *) -> bool { throw std::runtime_error("seven"); };
+    FAILS(acu_then(t, then, &data, release), "acu_then failed: an exception: one");
+    CHECK(released == 1);
+    FAILS(acu_make(make, nullptr), "no std::exception");
+    FAILS(acu_map(t, map, nullptr), "three");
+    FAILS(acu_inspect(t, inspect, nullptr), "four");
+    FAILS(acu_host(host, nullptr), "bad_alloc");
+    FAILS(acu_foreign(foreign, nullptr, acu_in(t)), "six");
+    FAILS(acu_or_else_if(acu_then(t, then, nullptr), acu_dup(t), decide, nullptr), "one");
+    acu_op_release(acu_then(t, then, &data, release)); /* never called */
+    CHECK(released == 2);
+    acu_then_fn none = nullptr;
+    CHECK(acu_sync(device, acu_then(t, none, &data, release), nullptr) == ACU_ERR_INVALID);
+    CHECK(released == 3);
+    ALL_ARE(acu_dup(t), ACU_SHAPE(2, 3), 1.0f);
+}
+
+static void constants(const acu_tensor *t)
+{
+    const acu_shape shape = ACU_SHAPE(2, 3);
+    acu_tensor *copy;
+    float have[6];
+    ALL_ARE(acu_add(t, acu_dup(t)), shape, 2.0f);
+    ALL_ARE(acu_first(acu_zip(acu_dup(acu_reshape(t, ACU_SHAPE(6))))), ACU_SHAPE(6), 1.0f);
+    OK(acu_sync(device, acu_zeros(ACU_F32, shape), &copy));
+    OK(acu_sync(device, acu_copy(copy, t), nullptr));
+    OK(acu_read_sync(t, have, sizeof have));
+    acu_tensor_release(copy);
 }
 
 static void fused(acu_tensor *t) /* described, for running it takes a compiler */
@@ -139,12 +199,25 @@ int main()
     terms(t);
     launches(t);
     calls(t);
+    exceptions(t);
+    constants(t);
     fused(t);
     acu_tensor_release(t);
     OK(acu_close(device));
     return 0;
 }
 END
+
+# What writes takes no const tensor.
+for use in 'acu_fill(t, acu_f32(1))' 'acu_copy(t, t)' 'acu_into(t, acu_dup(t))' 'acu_host(nullptr, nullptr, acu_out(t))' \
+    'acu_host(nullptr, nullptr, acu_inout(t))'; do
+    echo "#include <acuda/acuda.h>
+acu_op *use(const acu_tensor *t); acu_op *use(const acu_tensor *t) { return $use; }" >"$work/use.cpp"
+    sed 's/nullptr/NULL/g' "$work/use.cpp" >"$work/use.c"
+    ! gcc -fsyntax-only -Iinclude "$work/use.c" 2>/dev/null || { echo "C compiles: $use" && exit 1; }
+    command -v g++ >/dev/null || continue
+    ! g++ -fsyntax-only -Iinclude "$work/use.cpp" 2>/dev/null || { echo "C++ compiles: $use" && exit 1; }
+done
 
 ran=
 for compiler in g++ clang++; do

@@ -64,8 +64,9 @@ static acu_status copy_in_turn(host_copy copy)
     return status;
 }
 
-acu_status acu_read_sync(acu_tensor *tensor, void *memory, size_t bytes)
+acu_status acu_read_sync(const acu_tensor *from_tensor, void *memory, size_t bytes)
 {
+    acu_tensor *tensor = (acu_tensor *)(uintptr_t)from_tensor; /* it is retained meanwhile */
     ACUI_TRY(check_host_copy(tensor, memory, bytes, __func__));
     acu_tensor *staged = NULL;
     if (tensor->buffer->host)
