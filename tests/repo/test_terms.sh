@@ -26,10 +26,10 @@ END
 all()
 {
     local type
-    for type in 'acu_op *' 'acu_tensor *' acu_arg bool int double; do
+    for type in 'acu_op *' 'acu_tensor *' 'const acu_tensor *' acu_arg bool int double; do
         takes yes "$type" "$@"
     done
-    for type in 'void *' 'const void *' 'float *' 'const char *' 'const acu_tensor *' acu_shape; do
+    for type in 'void *' 'const void *' 'float *' 'const char *' 'const acu_op *' acu_shape; do
         takes no "$type" "$@"
     done
 }
