@@ -19,6 +19,11 @@ typedef struct sd_context_params {
     void *cig_params;
 } sd_context_params;
 
+/* What an edge of a graph is more than an order; here all of it is 0. */
+typedef struct sd_edge_data {
+    unsigned char from_port, to_port, type, reserved[5];
+} sd_edge_data;
+
 /* X(symbol, since, (parameters), (arguments)) */
 /* clang-format off */
 #define SD_MORE_CALLS(X) \
@@ -41,6 +46,25 @@ typedef struct sd_context_params {
        acu_CUmemcpyAttributes_v1 *attributes, size_t *first, size_t attribute_count, \
        CUstream stream), \
       (dsts, srcs, sizes, count, attributes, first, attribute_count, stream)) \
+    X(cuMemAdvise_v2, 12020, \
+      (CUdeviceptr ptr, size_t count, unsigned advice, acu_CUmemLocation location), \
+      (ptr, count, advice, location)) \
+    X(cuMemPrefetchAsync_v2, 12020, \
+      (CUdeviceptr ptr, size_t count, acu_CUmemLocation location, unsigned flags, \
+       CUstream stream), \
+      (ptr, count, location, flags, stream)) \
+    X(cuStreamGetCaptureInfo_v3, 12030, \
+      (CUstream stream, unsigned *status, uint64_t *id, CUgraph *graph, \
+       const CUgraphNode **dependencies, const sd_edge_data **edges, size_t *num_dependencies), \
+      (stream, status, id, graph, dependencies, edges, num_dependencies)) \
+    X(cuGraphAddDependencies_v2, 12030, \
+      (CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, \
+       const sd_edge_data *edges, size_t num_dependencies), \
+      (graph, from, to, edges, num_dependencies)) \
+    X(cuGraphGetEdges_v2, 12030, \
+      (CUgraph graph, CUgraphNode *from, CUgraphNode *to, sd_edge_data *edges, \
+       size_t *num_edges), \
+      (graph, from, to, edges, num_edges)) \
     X(cuCtxSetFlags, 12010, (unsigned flags), (flags)) \
     X(cuCtxGetId, 12000, (CUcontext ctx, unsigned long long *id), (ctx, id)) \
     X(cuCtxGetDevice_v2, 13000, (CUdevice *device, CUcontext ctx), (device, ctx)) \

@@ -491,6 +491,18 @@ unsigned sd_cuStreamGetCaptureInfo_v2(CUstream handle, unsigned *status, uint64_
     return ACU_CUDA_SUCCESS;
 }
 
+/* Edges have no data here. */
+unsigned sd_cuStreamGetCaptureInfo_v3(CUstream handle, unsigned *status, uint64_t *id,
+                                      CUgraph *graph, const CUgraphNode **dependencies,
+                                      const sd_edge_data **edges, size_t *num_dependencies)
+{
+    unsigned result = sd_cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies,
+                                                   num_dependencies);
+    if (!result && edges && *status != ACU_CU_STREAM_CAPTURE_STATUS_NONE)
+        *edges = NULL;
+    return result;
+}
+
 unsigned sd_cuThreadExchangeStreamCaptureMode(unsigned *mode)
 {
     SD_ENTER();

@@ -3,6 +3,7 @@
 #include "driver/errors.h"
 
 #include "driver/calls.h"
+#include "driver/error_texts.h"
 #include "driver/softcuda.h"
 
 #include <pthread.h>
@@ -86,44 +87,13 @@ unsigned sd_cuGetErrorName(unsigned result, const char **text)
     return *text ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Words for the results that this driver gives; others are described by their name. */
 static const struct {
     unsigned result;
     const char *words;
 } texts[] = {
-    {ACU_CUDA_SUCCESS, "no error"},
-    {ACU_CUDA_ERROR_INVALID_VALUE, "invalid argument"},
-    {ACU_CUDA_ERROR_OUT_OF_MEMORY, "out of memory"},
-    {ACU_CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called in this process"},
-    {ACU_CUDA_ERROR_NO_DEVICE, "no CUDA device was found"},
-    {ACU_CUDA_ERROR_INVALID_DEVICE, "no such device"},
-    {ACU_CUDA_ERROR_INVALID_IMAGE, "the module's image is not valid"},
-    {ACU_CUDA_ERROR_INVALID_CONTEXT, "no context is current, or it is not valid"},
-    {ACU_CUDA_ERROR_NO_BINARY_FOR_GPU, "the module has no PTX that this device can execute"},
-    {ACU_CUDA_ERROR_UNSUPPORTED_LIMIT, "the limit is not supported"},
-    {ACU_CUDA_ERROR_INVALID_PTX, "the PTX is not valid, or not supported by this device"},
-    {ACU_CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "execution affinity is not supported"},
-    {ACU_CUDA_ERROR_FILE_NOT_FOUND, "file not found"},
-    {ACU_CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"},
-    {ACU_CUDA_ERROR_NOT_FOUND, "no such symbol"},
-    {ACU_CUDA_ERROR_NOT_READY, "not finished yet"},
-    {ACU_CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"},
-    {ACU_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"},
-    {ACU_CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "peer access is already enabled"},
-    {ACU_CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled"},
-    {ACU_CUDA_ERROR_CONTEXT_IS_DESTROYED, "the context is destroyed"},
-    {ACU_CUDA_ERROR_ASSERT, "a device-side assertion failed"},
-    {ACU_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "the host memory is already registered"},
-    {ACU_CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "the host memory is not registered"},
-    {ACU_CUDA_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction was encountered"},
-    {ACU_CUDA_ERROR_MISALIGNED_ADDRESS, "a misaligned address was accessed"},
-    {ACU_CUDA_ERROR_INVALID_ADDRESS_SPACE, "an operation on the wrong address space"},
-    {ACU_CUDA_ERROR_INVALID_PC, "an invalid program counter"},
-    {ACU_CUDA_ERROR_LAUNCH_FAILED, "a kernel failed (trap)"},
-    {ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks for a cooperative launch"},
-    {ACU_CUDA_ERROR_NOT_PERMITTED, "not permitted, as inside a host function"},
-    {ACU_CUDA_ERROR_NOT_SUPPORTED, "not supported by this device"},
-    {ACU_CUDA_ERROR_UNKNOWN, "unknown error"},
+#define TEXT(result, words) {ACU_##result, words},
+    SD_ERROR_TEXTS(TEXT)
+#undef TEXT
 };
 
 unsigned sd_cuGetErrorString(unsigned result, const char **text)

@@ -170,9 +170,9 @@ unsigned sd_cuFuncGetModule(CUmodule *module, CUfunction handle)
 
 unsigned sd_cuFuncGetName(const char **name, CUfunction handle)
 {
-    SD_FUNCTION(function, handle);
-    if (!name)
+    if (!name || !handle)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_FUNCTION(function, handle);
     *name = sx_kernel_name(function->kernel);
     return ACU_CUDA_SUCCESS;
 }

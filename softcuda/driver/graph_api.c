@@ -7,6 +7,7 @@
 #include "driver/launch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- steps ---- */
 
@@ -380,4 +381,29 @@ unsigned sd_cuGraphGetEdges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, 
     pthread_mutex_unlock(&graph->lock);
     obtained(found, from, to, count);
     return ACU_CUDA_SUCCESS;
+}
+
+/* ---- with data on edges, of which there is none here ---- */
+
+unsigned sd_cuGraphGetEdges_v2(CUgraph handle, CUgraphNode *from, CUgraphNode *to,
+                               sd_edge_data *edges, size_t *count)
+{
+    const size_t room = count ? *count : 0;
+    if (edges && (!from || !to))
+        return ACU_CUDA_ERROR_INVALID_VALUE;
+    unsigned result = sd_cuGraphGetEdges(handle, from, to, count);
+    if (!result && edges)
+        memset(edges, 0, (room < *count ? room : *count) * sizeof *edges);
+    return result;
+}
+
+unsigned sd_cuGraphAddDependencies_v2(CUgraph handle, const CUgraphNode *from,
+                                      const CUgraphNode *to, const sd_edge_data *edges,
+                                      size_t count)
+{
+    static const sd_edge_data plain;
+    for (size_t i = 0; edges && i < count; i++)
+        if (memcmp(&edges[i], &plain, sizeof plain) != 0)
+            return ACU_CUDA_ERROR_NOT_SUPPORTED;
+    return sd_cuGraphAddDependencies(handle, from, to, count);
 }

@@ -143,6 +143,40 @@ unsigned sd_cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice to, C
     return check_hint(address, count, to);
 }
 
+/* The newer forms name a location, where the older ones have a device. */
+static unsigned device_of_location(const acu_CUmemLocation *location, CUdevice *device)
+{
+    *device = location->type == ACU_CU_MEM_LOCATION_TYPE_DEVICE ? location->id
+                                                                : ACU_CU_DEVICE_CPU;
+    return location->type >= ACU_CU_MEM_LOCATION_TYPE_DEVICE &&
+                   location->type <= ACU_CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT
+               ? ACU_CUDA_SUCCESS
+               : ACU_CUDA_ERROR_INVALID_VALUE;
+}
+
+unsigned sd_cuMemAdvise_v2(CUdeviceptr address, size_t count, unsigned advice,
+                           acu_CUmemLocation location)
+{
+    CUdevice device;
+    const bool needs_none = advice == ACU_CU_MEM_ADVISE_SET_READ_MOSTLY ||
+                            advice == ACU_CU_MEM_ADVISE_UNSET_READ_MOSTLY ||
+                            advice == ACU_CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+    unsigned result = device_of_location(&location, &device);
+    if (needs_none) /* the location does not matter, and may be none */
+        device = ACU_CU_DEVICE_CPU;
+    return result && !needs_none ? result : sd_cuMemAdvise(address, count, advice, device);
+}
+
+unsigned sd_cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, acu_CUmemLocation location,
+                                  unsigned flags, CUstream handle)
+{
+    CUdevice device;
+    unsigned result = device_of_location(&location, &device);
+    if (flags)
+        result = ACU_CUDA_ERROR_INVALID_VALUE;
+    return result ? result : sd_cuMemPrefetchAsync(address, count, device, handle);
+}
+
 /* ---- what a pointer is ---- */
 
 /* The value of an attribute, and its size: a pointer, a number of 8 bytes, of 4, or one byte. */

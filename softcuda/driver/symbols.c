@@ -19,15 +19,15 @@ typedef void (*function)(void);
 typedef struct symbol {
     const char *name;
     function call;
-    int since; /* 0: unknown, for what is not supported and for other names */
+    int since;
 } symbol;
 
 static const symbol symbols[] = {
 #define ACUDA(name, symbol, since, effect, kind, parameters, arguments) \
     {#symbol, (function)sdf_##symbol, since},
 #define MORE(symbol, since, parameters, arguments) {#symbol, (function)sdf_##symbol, since},
-#define OTHER(symbol, implementation) {#symbol, (function)sdf_##implementation, 0},
-#define REST(symbol) {#symbol, (function)sd_not_supported, 0},
+#define OTHER(symbol, implementation, since) {#symbol, (function)sdf_##implementation, since},
+#define REST(symbol, since) {#symbol, (function)sd_not_supported, since},
     SD_ACUDA_CALLS(ACUDA) SD_MORE_CALLS(MORE) SD_OTHER_NAMES(OTHER) SD_NOT_SUPPORTED(REST)
 #undef ACUDA
 #undef MORE
@@ -102,27 +102,38 @@ bool sd_is_form_of(const char *name, const char *base)
                         suffix[2] <= '9' && !suffix[3]);
 }
 
+/* Forms whose symbol has another name than the one that programs ask for: since a version, CUDA's
+ * header maps one to the other. */
+static const struct {
+    const char *base, *symbol;
+    int since;
+} renamed[] = {{"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000}};
+
+static const symbol *renamed_form(const char *base, int version)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++)
+        if (strcmp(base, renamed[i].base) == 0 && version >= renamed[i].since)
+            return find(renamed[i].symbol);
+    return NULL;
+}
+
 /*
- * The newest form that exists in the version. Forms that are not supported count only if there is
- * no other: they say so themselves when called.
+ * The newest form that exists in the version. One that is not supported counts too, and says so
+ * when it is called: an older form in its place would take the caller's arguments for others.
  */
 static const symbol *newest(const char *base, int version, unsigned *status)
 {
-    const symbol *best = NULL, *other = NULL;
+    const symbol *best = NULL, *other = renamed_form(base, version);
     bool newer = false;
     for (size_t i = 0; i < SYMBOLS; i++) {
         const symbol *s = &symbols[i];
         if (!sd_is_form_of(s->name, base))
             continue;
-        if (!s->since)
-            other = s;
-        else if (s->since > version)
-            newer = true;
-        else if (!best || s->since > best->since)
+        newer = newer || s->since > version;
+        if (s->since <= version && (!best || s->since > best->since))
             best = s;
     }
-    if (!best && !newer)
-        best = other;
+    best = other ? other : best;
     *status = best    ? ACU_CU_GET_PROC_ADDRESS_SUCCESS
               : newer ? ACU_CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                       : ACU_CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;

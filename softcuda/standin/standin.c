@@ -26,8 +26,8 @@
 
 #define ACUDA(name, symbol, since, effect, kind, parameters, arguments) EXPORT(symbol, sdf_##symbol)
 #define MORE(symbol, since, parameters, arguments) EXPORT(symbol, sdf_##symbol)
-#define OTHER(symbol, implementation) EXPORT(symbol, sdf_##implementation)
-#define REST(symbol) EXPORT(symbol, sd_not_supported)
+#define OTHER(symbol, implementation, since) EXPORT(symbol, sdf_##implementation)
+#define REST(symbol, since) EXPORT(symbol, sd_not_supported)
 
 SD_ACUDA_CALLS(ACUDA)
 SD_MORE_CALLS(MORE)
