@@ -22,9 +22,9 @@
 #define DEVICE_THREADS 32
 #define HOST_THREADS 64
 
-/* A device has more addresses than memory, so that fragmentation does not end in "out of
- * memory". */
-#define ADDRESSES_PER_BYTE 2
+/* A device has more addresses than memory, so that neither fragmentation nor the gaps behind
+ * allocations end in "out of memory"; fewer where the process may not have so many. */
+#define ADDRESSES_PER_BYTE 4
 
 sd_driver sd = {.contexts_lock = PTHREAD_MUTEX_INITIALIZER, .next_id = 1, .space_version = 1};
 
@@ -152,10 +152,10 @@ sd_device *sd_device_at(CUdevice ordinal)
 /* With init_lock. */
 static bool map_memory(sd_device *device)
 {
-    uint64_t bytes = device->memory * ADDRESSES_PER_BYTE;
-    if (!device->range.host && !sd_range_map(&device->range, bytes, true) &&
-        !sd_range_map(&device->range, device->memory, true))
-        return false;
+    uint64_t times = device->range.host ? 0 : ADDRESSES_PER_BYTE;
+    while (times && !sd_range_map(&device->range, device->memory * times, true))
+        if (!(times /= 2))
+            return false;
     if (!device->heap.lowest &&
         !sd_heap_init(&device->heap, device->range.base, device->range.bytes))
         return false;

@@ -54,21 +54,51 @@ static unsigned next_filled(const sd_heap *heap, unsigned class)
     return SD_HEAP_CLASSES;
 }
 
-static sd_block *find_free(const sd_heap *heap, uint64_t span)
+static uint64_t align_of(uint64_t bytes)
 {
-    unsigned class = class_of(span);
-    /* Blocks in the size's own class may be a little too small: look at some, but not for long. */
-    unsigned looked = 0;
-    for (sd_block *b = heap->free_lists[class]; b && looked < 16; b = b->next, looked++)
-        if (b->span >= span)
-            return b;
-    class = next_filled(heap, class + 1);
-    if (class < SD_HEAP_CLASSES)
-        return heap->free_lists[class];
-    for (sd_block *b = heap->free_lists[class_of(span)]; b; b = b->next)
-        if (b->span >= span)
+    return bytes >= SD_HEAP_LARGE ? SD_HEAP_LARGE : SD_HEAP_ALIGN;
+}
+
+/* What an allocation takes: itself, and a gap. */
+static uint64_t span_of(uint64_t bytes)
+{
+    return ((bytes + SD_HEAP_ALIGN - 1) & ~(SD_HEAP_ALIGN - 1)) + align_of(bytes);
+}
+
+/* The bytes in front of the first address in the block that the allocation can have. */
+static uint64_t front_of(const sd_block *block, uint64_t bytes)
+{
+    return -block->address & (align_of(bytes) - 1);
+}
+
+bool sd_heap_fits(const sd_block *block, uint64_t bytes)
+{
+    return bytes <= block->span && span_of(bytes) <= block->span && !front_of(block, bytes);
+}
+
+static sd_block *first_fit(const sd_heap *heap, unsigned class, uint64_t bytes, unsigned most)
+{
+    for (sd_block *b = heap->free_lists[class]; b && most; b = b->next, most--)
+        if (b->span >= span_of(bytes) + front_of(b, bytes))
             return b;
     return NULL;
+}
+
+static sd_block *find_free(const sd_heap *heap, uint64_t bytes)
+{
+    const unsigned first = class_of(span_of(bytes));
+    /* At and above this class every block is large enough, wherever it begins. */
+    const unsigned sure = class_of(span_of(bytes) + align_of(bytes)) + 1;
+    sd_block *found = NULL;
+    /* In the classes before it some are too small: look at some, but not for long. */
+    for (unsigned c = next_filled(heap, first); c < sure && !found; c = next_filled(heap, c + 1))
+        found = first_fit(heap, c, bytes, 16);
+    const unsigned class = found ? SD_HEAP_CLASSES : next_filled(heap, sure);
+    if (class < SD_HEAP_CLASSES)
+        return heap->free_lists[class];
+    for (unsigned c = next_filled(heap, first); c < sure && !found; c = next_filled(heap, c + 1))
+        found = first_fit(heap, c, bytes, UINT32_MAX);
+    return found;
 }
 
 static void rotate(sd_block **at, bool right)
@@ -132,28 +162,43 @@ bool sd_heap_init(sd_heap *heap, uint64_t base, uint64_t bytes)
     return true;
 }
 
+/* Cuts off what lies above the first `span` bytes, as a block in no list; NULL: out of memory. */
+static sd_block *split(sd_block *block, uint64_t span)
+{
+    sd_block *rest = calloc(1, sizeof *rest);
+    if (!rest)
+        return NULL;
+    rest->address = block->address + span;
+    rest->span = block->span - span;
+    rest->below = block;
+    rest->above = block->above;
+    if (rest->above)
+        rest->above->below = rest;
+    block->above = rest;
+    block->span = span;
+    return rest;
+}
+
 sd_block *sd_heap_alloc(sd_heap *heap, uint64_t bytes)
 {
     if (bytes > heap->bytes)
         return NULL;
-    uint64_t span = (bytes + SD_HEAP_ALIGN - 1) & ~(SD_HEAP_ALIGN - 1);
-    sd_block *block = find_free(heap, span);
+    sd_block *block = find_free(heap, bytes);
     if (!block)
         return NULL;
-    sd_block *rest = NULL;
-    if (block->span > span && !(rest = calloc(1, sizeof *rest)))
-        return NULL;
     list_remove(heap, block);
-    if (rest) {
-        rest->address = block->address + span;
-        rest->span = block->span - span;
-        rest->below = block;
-        rest->above = block->above;
-        if (rest->above)
-            rest->above->below = rest;
-        block->above = rest;
-        block->span = span;
-        list_insert(heap, rest);
+    const uint64_t front = front_of(block, bytes), span = span_of(bytes);
+    if (front) {
+        sd_block *upper = split(block, front);
+        list_insert(heap, block);
+        if (!upper)
+            return NULL;
+        block = upper;
+    }
+    if (block->span > span) {
+        sd_block *rest = split(block, span);
+        if (rest) /* else the block keeps it */
+            list_insert(heap, rest);
     }
     block->used = true;
     block->size = bytes;

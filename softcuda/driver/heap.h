@@ -10,7 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * Addresses of blocks, and from SD_HEAP_LARGE bytes on, of large ones: some programs rely on pages,
+ * since that is what GPUs give. A gap of the same size follows each, so that what runs over an end
+ * hits no neighbour.
+ */
 #define SD_HEAP_ALIGN ((uint64_t)512)
+#define SD_HEAP_LARGE ((uint64_t)4096)
 
 struct sd_context;
 struct sd_pool;
@@ -18,7 +24,7 @@ struct sd_reservation;
 struct sd_stream;
 
 typedef struct sd_block {
-    uint64_t address, span;           /* multiples of SD_HEAP_ALIGN */
+    uint64_t address, span;           /* multiples of SD_HEAP_ALIGN; the gap included */
     struct sd_block *below, *above;   /* neighbours by address */
     struct sd_block *next, *previous; /* in the list of free blocks of its size */
     struct sd_block *left, *right;    /* children in the tree of used blocks */
@@ -56,6 +62,9 @@ bool sd_heap_init(sd_heap *heap, uint64_t base, uint64_t bytes);
 
 /* A used block of at least `bytes` (not 0), or NULL. */
 sd_block *sd_heap_alloc(sd_heap *heap, uint64_t bytes);
+/* Whether the block could hold an allocation of that size as it is, with the gap behind it. */
+bool sd_heap_fits(const sd_block *block, uint64_t bytes);
+
 /* Returns the free block that the block is part of now. */
 sd_block *sd_heap_free(sd_heap *heap, sd_block *block);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fills: rows of elements of 1, 2 or 4 bytes. Calls without a stream do not wait either. */
+/*
+ * Fills: rows of elements of 1, 2 or 4 bytes. A call without a stream is over when it returns if
+ * the host can see the memory (pinned, registered or managed); for device memory it does not wait.
+ */
 #include "driver/graph.h"
 #include "driver/memory.h"
 
@@ -134,6 +137,26 @@ static unsigned issue(fill f, CUstream on)
     return result ? result : sd_stream_push(stream, work);
 }
 
+static unsigned issue_and_wait(fill f)
+{
+    SD_STREAM(stream, NULL);
+    sd_work *work = NULL;
+    sd_mark mark;
+    if (!f.width || !f.height)
+        return ACU_CUDA_SUCCESS;
+    unsigned result = make(&f, &work);
+    if (result)
+        return result;
+    if (sd_device_of(f.address))
+        return sd_stream_push(stream, work);
+    result = sd_stream_push_at(stream, work, &mark);
+    if (result)
+        return result;
+    sd_mark_wait(&mark);
+    sd_mark_drop(&mark);
+    return sd_context_state(stream->object.context);
+}
+
 /* The four forms of each of the three element types. */
 #define SD_FILLS(bits, bytes, type) \
     unsigned sd_cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count, CUstream on) \
@@ -142,7 +165,7 @@ static unsigned issue(fill f, CUstream on)
     } \
     unsigned sd_cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count) \
     { \
-        return issue((fill){dst, 0, value, bytes, count, 1}, NULL); \
+        return issue_and_wait((fill){dst, 0, value, bytes, count, 1}); \
     } \
     unsigned sd_cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch, type value, size_t width, \
                                          size_t height, CUstream on) \
@@ -152,7 +175,7 @@ static unsigned issue(fill f, CUstream on)
     unsigned sd_cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch, type value, size_t width, \
                                        size_t height) \
     { \
-        return issue((fill){dst, pitch, value, bytes, width, height}, NULL); \
+        return issue_and_wait((fill){dst, pitch, value, bytes, width, height}); \
     }
 
 SD_FILLS(8, 1, unsigned char)

@@ -148,9 +148,18 @@ void sd_pool_returned(sd_block *block)
         dispose(pool);
 }
 
-bool sd_pools_wait(sd_device *device, uint64_t bytes)
+/* What an allocation finds once all frees have run: nobody uses it, or pools keep it unused. */
+static uint64_t room_of(const sd_device *device)
 {
     uint64_t room = device->memory - device->committed;
+    for (const sd_pool *pool = device->pools; pool; pool = pool->next)
+        room += pool->reserved - pool->busy;
+    return room;
+}
+
+bool sd_pools_wait(sd_device *device, uint64_t bytes)
+{
+    uint64_t room = room_of(device);
     if (!device->pending_bytes || room + device->pending_bytes < bytes)
         return false;
     if (sd_seeded()) {
@@ -244,7 +253,8 @@ static order_work *make_work(const sd_work_kind *kind, sd_device *device)
 static sd_block *find_pending(const sd_pool *pool, const sd_stream *stream, uint64_t bytes)
 {
     for (sd_block *b = pool->pending; b; b = b->next_pending)
-        if (b->span >= bytes && b->span / 2 <= bytes && (!stream || b->freed_on == stream))
+        if (sd_heap_fits(b, bytes) && b->size / 2 <= bytes &&
+            (!stream || b->freed_on == stream))
             return b;
     return NULL;
 }

@@ -417,6 +417,69 @@ static void fills_have_three_widths(void **state)
     close_driver(cu);
 }
 
+/* A fill of what the host can see is over when the call returns. */
+static void fills_of_host_memory_are_over(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    for (unsigned k = 0; k < 200; k++) {
+        const unsigned kind = k % 4;
+        CUdeviceptr at;
+        void *host = NULL;
+        if (kind == 0) {
+            OK(cu->MemAllocManaged(&at, 64, ACU_CU_MEM_ATTACH_GLOBAL));
+        } else {
+            OK(cu->MemHostAlloc(&host, 64, ACU_CU_MEMHOSTALLOC_DEVICEMAP));
+            OK(cu->MemHostGetDevicePointer(&at, host, 0));
+        }
+        volatile unsigned char *seen = host ? host : (void *)(uintptr_t)at;
+        for (unsigned i = 0; i < 64; i++)
+            seen[i] = 1;
+        if (kind == 0)
+            OK(cu->MemsetD8(at, 0xab, 64));
+        else if (kind == 1)
+            OK(cu->MemsetD16(at, 0xabab, 32));
+        else
+            OK(cu->MemsetD32(at, 0xabababab, 16));
+        for (unsigned i = 0; i < 64; i++)
+            assert_int_equal(seen[i], 0xab);
+        OK(kind ? cu->MemFreeHost(host) : cu->MemFree(at));
+    }
+    close_driver(cu);
+}
+
+/* What runs over the end of an allocation finds a gap, and no neighbour; large ones are whole pages
+ * of 4,096 bytes apart. */
+static void allocations_have_gaps(void **state)
+{
+    (void)state;
+    software_only();
+    enum { COUNT = 64 };
+    const acu_driver_table *cu = open_driver();
+    CUstream stream;
+    CUdeviceptr at[COUNT];
+    size_t bytes[COUNT];
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    for (size_t round = 0; round < 4; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            bytes[i] = (size_t)1 << (i + round) % 17;
+            if (i % 2)
+                OK(cu->MemAlloc(&at[i], bytes[i]));
+            else
+                OK(cu->MemAllocAsync(&at[i], bytes[i], stream));
+            assert_int_equal(at[i] % (bytes[i] < 4096 ? 512 : 4096), 0);
+        }
+        for (size_t i = 0; i < COUNT; i++)
+            for (size_t k = 0; k < COUNT; k++)
+                assert_true(at[k] <= at[i] || at[k] - at[i] >= bytes[i] + 512);
+        for (size_t i = 0; i < COUNT; i++)
+            OK(i % 4 == 0 ? cu->MemFreeAsync(at[i], stream) : cu->MemFree(at[i]));
+        OK(cu->StreamSynchronize(stream));
+    }
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,6 +495,8 @@ int main(void)
         cmocka_unit_test(boxes_are_copied),
         cmocka_unit_test(batches_are_copied),
         cmocka_unit_test(fills_have_three_widths),
+        cmocka_unit_test(fills_of_host_memory_are_over),
+        cmocka_unit_test(allocations_have_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,33 @@ static void pools_keep_accounts(void **state)
     close_driver(cu);
 }
 
+/* An allocation waits for frees that are under way, however much of them has ended already. */
+static void pending_frees_are_waited_for(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 32 };
+    const acu_driver_table *cu = open_driver();
+    CUstream stream;
+    CUdeviceptr at[BLOCKS], large;
+    size_t unused, total;
+    OK(cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING));
+    OK(cu->MemGetInfo(&unused, &total));
+    const size_t block = unused / BLOCKS / MIB * MIB - MIB;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < BLOCKS; i++)
+            OK(cu->MemAllocAsync(&at[i], block, stream));
+        for (int i = 1; i < BLOCKS; i += 2)
+            OK(cu->MemFreeAsync(at[i], stream));
+        OK(cu->MemAlloc(&large, block * (BLOCKS / 2) / 4 * 3));
+        OK(cu->MemFree(large));
+        for (int i = 0; i < BLOCKS; i += 2)
+            OK(cu->MemFreeAsync(at[i], stream));
+        OK(cu->StreamSynchronize(stream));
+    }
+    OK(cu->StreamDestroy(stream));
+    close_driver(cu);
+}
+
 static void bad_frees_are_refused(void **state)
 {
     (void)state;
@@ -185,6 +212,7 @@ int main(void)
         cmocka_unit_test(memory_of_a_pool_outlives_the_context),
         cmocka_unit_test(pools_keep_accounts),
         cmocka_unit_test(bad_frees_are_refused),
+        cmocka_unit_test(pending_frees_are_waited_for),
         cmocka_unit_test(devices_have_a_current_pool),
         cmocka_unit_test(use_after_a_free_in_order_is_found),
     };
