@@ -7,6 +7,7 @@
 #include "driver/errors.h"
 #include "driver/module.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,14 @@ static unsigned take_text(const entry *e, char **text, size_t *length)
     return ACU_CUDA_SUCCESS;
 }
 
+static unsigned newer_ptx(unsigned arch)
+{
+    sd_error_say("the PTX in the fat binary is for sm_%u and newer, and the device is an sm_%u: "
+                 "compile for that as well, or set SOFTCUDA_SM=%u",
+                 arch, sd.devices[0].sm, arch);
+    return ACU_CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
 static unsigned no_ptx(const char *archs)
 {
     sd_error_say(
@@ -176,16 +185,21 @@ unsigned sd_fatbin_text(const void *image, size_t length, char **text, size_t *t
     uint64_t header = read_at(data, 6, 2), size = read_at(data, 8, 8), at = 0;
     if (header < HEADER || header > length || size > length - header)
         return damaged();
-    entry e, best = {.payload = NULL};
+    entry e, best = {.payload = NULL}; /* the newest that the device runs */
+    unsigned newer = UINT_MAX;         /* the oldest that it does not */
     char archs[96] = "";
     while (next_entry(data + header, size, &at, &e)) {
         size_t used = strlen(archs);
         if (e.kind == KIND_ELF)
             snprintf(archs + used, sizeof archs - used, ", sm_%u", e.arch);
-        if (e.kind == KIND_PTX && (!best.payload || e.arch > best.arch))
+        if (e.kind == KIND_PTX && e.arch > sd.devices[0].sm)
+            newer = e.arch < newer ? e.arch : newer;
+        else if (e.kind == KIND_PTX && (!best.payload || e.arch > best.arch))
             best = e;
     }
     if (size - at >= ENTRY)
         return damaged();
+    if (!best.payload && newer < UINT_MAX)
+        return newer_ptx(newer);
     return best.payload ? take_text(&best, text, text_length) : no_ptx(archs);
 }

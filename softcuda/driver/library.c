@@ -276,7 +276,7 @@ unsigned sd_cuLibraryGetKernel(CUkernel *handle, CUlibrary from, const char *nam
             *handle = lib->kernels[i].object.handle;
             return ACU_CUDA_SUCCESS;
         }
-    return ACU_CUDA_ERROR_NOT_FOUND;
+    return sd_kernel_missing(lib->code, name);
 }
 
 unsigned sd_cuLibraryGetKernelCount(unsigned *count, CUlibrary from)
@@ -345,17 +345,19 @@ unsigned sd_cuKernelGetFunction(CUfunction *handle, CUkernel from)
             return found_; \
     } while (0)
 
+/* Of all that is asked about kernels, a GPU's driver wants a context for this. */
 unsigned sd_cuKernelGetParamInfo(CUkernel handle, size_t index, size_t *offset, size_t *size)
 {
+    SD_CURRENT(context);
     SD_KERNEL(k, handle);
     return sd_kernel_param(sx_kernel_info_of(k->code), index, offset, size);
 }
 
 unsigned sd_cuKernelGetName(const char **name, CUkernel handle)
 {
-    SD_KERNEL(k, handle);
-    if (!name)
+    if (!name || !handle)
         return ACU_CUDA_ERROR_INVALID_VALUE;
+    SD_KERNEL(k, handle);
     *name = sx_kernel_name(k->code);
     return ACU_CUDA_SUCCESS;
 }

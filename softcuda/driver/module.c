@@ -60,6 +60,30 @@ unsigned sd_image_text(const void *image, size_t length, const char **text, size
     return ACU_CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
+/* Whether devices of this capability run PTX for that target: a suffix binds it to one capability
+ * (a), or to those of one family (f). */
+bool sd_target_fits(unsigned target, char suffix, unsigned sm)
+{
+    if (suffix == 'a')
+        return target == sm;
+    return target <= sm && (suffix != 'f' || target / 10 == sm / 10);
+}
+
+/* Unloads code for newer or other GPUs than the device, as a GPU's driver refuses it. */
+static unsigned check_target(sx_module **code)
+{
+    char suffix;
+    const unsigned target = sx_module_target(*code, &suffix), sm = sd.devices[0].sm;
+    if (sd_target_fits(target, suffix, sm))
+        return ACU_CUDA_SUCCESS;
+    sd_error_say("the PTX is for sm_%u%.1s, and the device is an sm_%u: compile for that, or set "
+                 "SOFTCUDA_SM=%u",
+                 target, &suffix, sm, target);
+    sx_module_unload(*code);
+    *code = NULL;
+    return ACU_CUDA_ERROR_INVALID_PTX;
+}
+
 unsigned sd_image_parse(const void *image, size_t length, const sx_allocator *allocator,
                         sx_module **code)
 {
@@ -72,6 +96,8 @@ unsigned sd_image_parse(const void *image, size_t length, const sx_allocator *al
     result = sx_module_load(text, length, allocator, code, &error);
     if (result)
         sd_error_say("%s", error.text);
+    else
+        result = check_target(code);
     free(owned);
     return result;
 }
@@ -182,6 +208,15 @@ bool sd_module_release(sd_module *module)
     return released;
 }
 
+unsigned sd_kernel_missing(const sx_module *code, const char *name)
+{
+    const sx_error *refusal = sx_module_refusal(code, name);
+    if (!refusal)
+        return ACU_CUDA_ERROR_NOT_FOUND;
+    sd_error_say("%s", refusal->text);
+    return refusal->code;
+}
+
 /* ---- entry points ---- */
 
 static void leave(sd_module **module)
@@ -264,8 +299,8 @@ unsigned sd_cuModuleGetFunction(CUfunction *handle, CUmodule from, const char *n
         return ACU_CUDA_ERROR_INVALID_VALUE;
     const sx_kernel *kernel = sx_module_kernel(module->code, name);
     sd_function *function;
-    unsigned result =
-        kernel ? sd_module_function(module, kernel, &function) : ACU_CUDA_ERROR_NOT_FOUND;
+    unsigned result = kernel ? sd_module_function(module, kernel, &function)
+                             : sd_kernel_missing(module->code, name);
     if (result)
         return result;
     *handle = function->object.handle;
@@ -282,8 +317,9 @@ unsigned sd_cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *bytes, CUmodule f
     if (!name)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     if (!sx_module_global(module->code, name, &found, &size)) /* a kernel's name counts too */
-        return sx_module_kernel(module->code, name) ? ACU_CUDA_ERROR_INVALID_VALUE
-                                                    : ACU_CUDA_ERROR_NOT_FOUND;
+        return sx_module_kernel(module->code, name) || sx_module_refusal(module->code, name)
+                   ? ACU_CUDA_ERROR_INVALID_VALUE
+                   : ACU_CUDA_ERROR_NOT_FOUND;
     if (address)
         *address = found;
     if (bytes)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Modules, their functions, and libraries, which are modules of no particular context. An image is
- * parsed and checked when it is loaded: what can not be executed is refused then.
+ * parsed and checked when it is loaded: what is not valid is refused then, and a kernel that can not
+ * be executed is refused when it is asked for.
  */
 #ifndef SOFTCUDA_DRIVER_MODULE_H
 #define SOFTCUDA_DRIVER_MODULE_H
@@ -41,9 +42,14 @@ unsigned sd_image_text(const void *image, size_t length, const char **text, size
 /* The same for a fat binary. With `length` SIZE_MAX the size in its own header counts. The caller
  * frees *text. */
 unsigned sd_fatbin_text(const void *image, size_t length, char **text, size_t *text_length);
+/* Whether devices of compute capability `sm` run PTX for sm_TARGET, with suffix 'a', 'f' or 0. */
+bool sd_target_fits(unsigned target, char suffix, unsigned sm);
 /* Parse for this driver's devices; on failure the sentence says what was wrong. */
 unsigned sd_image_parse(const void *image, size_t length, const sx_allocator *allocator,
                         sx_module **code);
+
+/* Why the code has no kernel of that name: a CUresult, and the sentence where it can not run. */
+unsigned sd_kernel_missing(const sx_module *code, const char *name);
 
 /* End the handles of the module and of its functions. False: somebody else did. */
 bool sd_module_release(sd_module *module);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "exec/lanes.h"
 
@@ -116,6 +117,7 @@ static void start_warp(sx_block *b, uint32_t n)
     w->block = b;
     w->local = b->local + (size_t)n * SX_LANES * b->local_bytes;
     w->turn = w->last_turn = 0;
+    w->wake = 0;
     w->index = n;
     w->group_count = 0;
     w->root = (sx_frame){
@@ -146,6 +148,21 @@ void sx_block_start(sx_block *b, uint64_t number)
         start_warp(b, n);
 }
 
+uint64_t sx_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool sleeps(sx_warp *w)
+{
+    if (w->wake && sx_now() < w->wake)
+        return true;
+    w->wake = 0;
+    return false;
+}
+
 static unsigned run_warp(sx_warp *w)
 {
     w->event = SX_EVENT_NONE;
@@ -168,6 +185,8 @@ unsigned sx_block_run(sx_block *b)
             if (w->event == SX_EVENT_DONE || w->event == SX_EVENT_BLOCKED)
                 continue;
             ran = true;
+            if (sleeps(w))
+                continue;
             switch (run_warp(w)) {
             case SX_EVENT_ERROR:
                 return SX_EVENT_ERROR;

@@ -122,20 +122,52 @@ static void convert(printer *p, char *spec, size_t length, char letter, bool is_
 }
 #pragma GCC diagnostic pop
 
+/* Each flag once, behind the %. Returns how long the specification is now. */
+static size_t copy_flags(const char **f, char *spec)
+{
+    size_t n = 1;
+    for (; **f && strchr("-+ #0", **f); ++*f)
+        if (!memchr(spec + 1, **f, n - 1))
+            spec[n++] = **f;
+    spec[n] = '\0';
+    return n;
+}
+
+/*
+ * A width or, behind a point, a precision. What does not fit into the output is cut off anyway, and
+ * the C library would make it first, so larger numbers are not handed on.
+ */
+static size_t copy_number(printer *p, const char **f, char *to, size_t room, const char *point)
+{
+    const int most = (int)sizeof p->out;
+    int value = 0;
+    const char *start = *f;
+    if (**f == '*') {
+        value = (int)(uint32_t)next_arg(p, 4);
+        ++*f;
+    } else {
+        for (; **f >= '0' && **f <= '9'; ++*f)
+            value = value > most ? value : value * 10 + (**f - '0');
+    }
+    if (*f == start && !*point)
+        return 0;
+    value = value > most ? most : value < -most ? -most : value;
+    if (*point && value < 0) /* as if there were none */
+        return 0;
+    return (size_t)snprintf(to, room, "%s%d", point, value);
+}
+
 /* Takes one % with all that belongs to it; returns what follows. */
 static const char *conversion(printer *p, const char *f)
 {
     char spec[48] = "%";
-    size_t n = 1;
     bool is_long = false;
     const char *start = f++;
-    for (; *f && strchr("-+ #0123456789.*", *f); f++) {
-        if (*f == '*')
-            n += (size_t)snprintf(spec + n, sizeof spec - n, "%d", (int)(uint32_t)next_arg(p, 4));
-        else
-            spec[n++] = *f;
-        if (n > 30)
-            break;
+    size_t n = copy_flags(&f, spec);
+    n += copy_number(p, &f, spec + n, sizeof spec - n, "");
+    if (*f == '.') {
+        f++;
+        n += copy_number(p, &f, spec + n, sizeof spec - n, ".");
     }
     for (; *f && strchr("hlLzjt", *f); f++)
         is_long |= *f != 'h';

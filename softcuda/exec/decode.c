@@ -2,7 +2,7 @@
 /*
  * One function, from PTX to code that runs: instructions are decoded block by block in the order of
  * cfg.c, then registers get their places, then jumps their targets. The first thing that is not
- * supported refuses the module.
+ * supported refuses the function.
  */
 #include "exec/decode.h"
 
@@ -48,12 +48,13 @@ static uint32_t guard_of(sx_decoder *d)
 static void decode_form(sx_decoder *d)
 {
     d->guard = d->in_branch_around ? SX_NO_OPERAND : guard_of(d);
-    const bool known = d->inst->op != PTX_OP_UNKNOWN &&
-                       (sx_decode_int(d) || sx_decode_float(d) || sx_decode_bits(d) ||
-                        sx_decode_compare(d) || sx_decode_move(d) || sx_decode_cvt(d) ||
-                        sx_decode_memory(d) || sx_decode_async(d) || sx_decode_warp(d) ||
-                        sx_decode_control(d));
-    if (!known)
+    if (d->inst->op == PTX_OP_UNKNOWN) {
+        sx_refuse(d, "the software device knows no such instruction");
+        return;
+    }
+    if (!sx_decode_int(d) && !sx_decode_float(d) && !sx_decode_bits(d) && !sx_decode_compare(d) &&
+        !sx_decode_move(d) && !sx_decode_cvt(d) && !sx_decode_memory(d) && !sx_decode_async(d) &&
+        !sx_decode_warp(d) && !sx_decode_control(d))
         sx_refuse_inst(d);
     check_modifiers(d);
 }
@@ -187,7 +188,7 @@ void sx_decode_function(sx_decoder *d, const ptx_function *fn)
     const uint64_t align = fn->local_align > 16 ? fn->local_align : 16;
     const uint64_t local_offset = (fn->param_frame + align - 1) & ~(align - 1);
     if (local_offset + fn->local_bytes > (1u << 24)) {
-        sx_refuse(d, "%s needs %llu bytes of local memory for each thread", fn->name,
+        sx_not_executed(d, "%s needs %llu bytes of local memory for each thread", fn->name,
                   (unsigned long long)(local_offset + fn->local_bytes));
         return;
     }

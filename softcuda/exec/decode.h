@@ -6,7 +6,7 @@
  *   decode*.c      each PTX instruction becomes one or a few instructions (emit.c helps)
  *   registers.c    registers get places in the warp's frame, shared where lives do not overlap
  *
- * What is not supported is refused here, with its line.
+ * What is not supported is refused here, with its line, and with it the kernels that need it.
  */
 #ifndef SOFTCUDA_EXEC_DECODE_H
 #define SOFTCUDA_EXEC_DECODE_H
@@ -68,6 +68,7 @@ typedef struct sx_decoder {
     sx_constants constants;
     sx_error *error;
     bool failed;
+    bool valid; /* where failed: as PTX, for another device */
 
     const ptx_function *fn;
     sx_code *code;
@@ -101,6 +102,8 @@ void *sx_own(sx_module *module, size_t bytes); /* zeroed, 64-byte aligned; NULL:
 
 /* ---- failing --------------------------------------------------------------------------------- */
 void sx_refuse(sx_decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* For what is valid PTX: only the kernels that need it are refused, not the module. */
+void sx_not_executed(sx_decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sx_refuse_inst(sx_decoder *d); /* "the software device does not execute .." */
 void sx_no_memory(sx_decoder *d);
 

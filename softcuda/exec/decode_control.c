@@ -201,8 +201,8 @@ static void call(sx_decoder *d)
     if (c->callee && !c->callee->is_defined) {
         builtin = builtin_of(c->callee);
         if (!builtin) {
-            sx_refuse(d, "the function %s is called but not defined in the module",
-                      c->callee->name);
+            sx_not_executed(d, "the function %s is called but not defined in the module",
+                            c->callee->name);
             return;
         }
     }

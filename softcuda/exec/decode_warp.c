@@ -171,8 +171,8 @@ static void fence(sx_decoder *d)
 
 static void nanosleep(sx_decoder *d)
 {
-    (void)sx_use_n(d, 0, PTX_U32);
-    sx_emit(d, "nanosleep");
+    const uint32_t nanoseconds = sx_use_n(d, 0, PTX_U32);
+    sx_emit(d, "nanosleep")->o[0] = nanoseconds;
 }
 
 static void activemask(sx_decoder *d)

@@ -15,27 +15,41 @@
 
 /* ---- failing: the first reason stays --------------------------------------------------------- */
 
-void sx_refuse(sx_decoder *d, const char *format, ...)
+static void refuse(sx_decoder *d, bool valid, const char *format, va_list list)
 {
     if (d->failed)
         return;
     d->failed = true;
+    d->valid = valid;
     d->error->code = SX_INVALID_PTX;
     d->error->line = d->inst ? d->inst->line : 0;
     size_t at = 0, size = sizeof d->error->text;
     if (d->inst)
         at = (size_t)snprintf(d->error->text, size, "PTX line %u, %s in %s: ", d->inst->line,
                               d->inst->name, d->fn->name);
-    va_list list;
-    va_start(list, format);
     if (at < size)
         vsnprintf(d->error->text + at, size - at, format, list);
+}
+
+void sx_refuse(sx_decoder *d, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    refuse(d, false, format, list);
+    va_end(list);
+}
+
+void sx_not_executed(sx_decoder *d, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    refuse(d, true, format, list);
     va_end(list);
 }
 
 void sx_refuse_inst(sx_decoder *d)
 {
-    sx_refuse(d, "the software device does not execute %s; keep kernels that need it for a GPU",
+    sx_not_executed(d, "the software device does not execute %s; keep kernels that need it for a GPU",
               d->inst->name);
 }
 
@@ -44,6 +58,7 @@ void sx_no_memory(sx_decoder *d)
     if (d->failed)
         return;
     d->failed = true;
+    d->valid = false;
     d->error->code = SX_OUT_OF_MEMORY;
     d->error->line = 0;
     snprintf(d->error->text, sizeof d->error->text, "no memory to load the module");

@@ -29,9 +29,9 @@ typedef struct sx_allocator {
 } sx_allocator;
 
 /*
- * Parse, check and decode `ptx`, `length` bytes that need not end in NUL. Everything that the
- * executor can not run is refused here, with its line, never at launch. Returns 0 or a CUresult,
- * the one in *error.
+ * Parse, check and decode `ptx`, `length` bytes that need not end in NUL. What is not valid PTX is
+ * refused here, with its line. A kernel that the executor can not run is left out: see
+ * sx_module_refusal. Returns 0 or a CUresult, the one in *error.
  */
 unsigned sx_module_load(const char *ptx, size_t length, const sx_allocator *allocator,
                         sx_module **module, sx_error *error);
@@ -40,6 +40,10 @@ void sx_module_unload(sx_module *module);
 const sx_kernel *sx_module_kernel(const sx_module *module, const char *name);
 size_t sx_module_kernel_count(const sx_module *module);
 const sx_kernel *sx_module_kernel_at(const sx_module *module, size_t index);
+/* Why the module's kernel of that name can not run; NULL: it can, or there is none. */
+const sx_error *sx_module_refusal(const sx_module *module, const char *name);
+/* The number of .target, 90 for sm_90a, and its letter or 0. */
+unsigned sx_module_target(const sx_module *module, char *suffix);
 bool sx_module_global(const sx_module *module, const char *name, uint64_t *address, size_t *bytes);
 
 const char *sx_kernel_name(const sx_kernel *kernel);

@@ -75,35 +75,55 @@ static void copy_columns(const sx_code *code, char *to, const char *from, uint32
     }
 }
 
-/* Frames that were called from `from` now count as called from `into`. */
-static void change_parent(sx_warp *w, sx_frame *into, const sx_frame *from)
+/*
+ * What was called from `from`, or from one of its callers that `into` does not share, now counts as
+ * called from `into`, or from its caller of the same depth.
+ */
+static void change_way(sx_frame **frame, sx_frame *into, const sx_frame *from)
 {
-    for (uint32_t k = 0; k <= w->group_count; k++) {
-        sx_frame **frame = k < w->group_count ? &w->groups[k].frame : &w->frame;
-        if (*frame == from)
-            *frame = into;
-        for (sx_frame *f = *frame; f->parent; f = f->parent)
-            if (f->parent == from)
-                f->parent = into;
+    sx_frame **link = frame;
+    while ((*link)->depth > from->depth)
+        link = &(*link)->parent;
+    while (from->depth > (*link)->depth) {
+        from = from->parent;
+        into = into->parent;
     }
+    for (; into != from; into = into->parent, from = from->parent, link = &(*link)->parent)
+        if (*link == from) {
+            *link = into;
+            return;
+        }
+}
+
+/* Whether both came along the same way. Not recursive: calls can be as deep as the stack is large. */
+static bool mergeable(const sx_frame *a, const sx_frame *b)
+{
+    for (; a != b; a = a->parent, b = b->parent)
+        if (!a->parent || !b->parent || a->code != b->code || a->call != b->call ||
+            a->local_base != b->local_base)
+            return false;
+    return true;
 }
 
 /*
  * Lanes that called the same function from the same place at different times now have to do
- * something together: one activation takes over the lanes of the other, which is freed. False: they
- * came along different ways.
+ * something together: one activation takes over the lanes of the other, which is freed, and so on
+ * for their callers. False: they came along different ways.
  */
 bool sx_frame_merge(sx_warp *w, sx_frame *into, sx_frame *from)
 {
-    if (into == from)
-        return true;
-    if (!into->parent || !from->parent || into->code != from->code || into->call != from->call ||
-        into->local_base != from->local_base || !sx_frame_merge(w, into->parent, from->parent))
+    if (!mergeable(into, from))
         return false;
-    copy_columns(from->code, into->regs, from->regs, from->lanes);
-    into->lanes |= from->lanes;
-    change_parent(w, into, from);
-    sx_frame_leave(w, from, from->lanes);
+    for (uint32_t k = 0; k <= w->group_count; k++)
+        change_way(k < w->group_count ? &w->groups[k].frame : &w->frame, into, from);
+    while (into != from) {
+        sx_frame *above = from->parent;
+        copy_columns(from->code, into->regs, from->regs, from->lanes);
+        into->lanes |= from->lanes;
+        sx_frame_leave(w, from, from->lanes);
+        into = into->parent;
+        from = above;
+    }
     return true;
 }
 

@@ -97,7 +97,7 @@ struct sx_code {
     uint32_t frame_bytes;  /* registers of one warp */
     uint32_t local_bytes;  /* per thread: .param frame, then .local variables */
     uint32_t local_offset; /* where .local variables start in it */
-    bool recursive;        /* may call itself, or through a pointer */
+    const sx_error *refusal; /* why it can not run; NULL: it can */
     uint32_t stack_bytes;  /* local_bytes with everything it may call, where that is known */
     const sx_place *params, *returns; /* of a .func, as many as ptx has */
     const uint32_t *slots;            /* the contents of a frame: place | sx_slot_class */
@@ -163,6 +163,7 @@ struct sx_warp {
     sx_block *block;
     char *local;       /* 32 threads' local memory, block->local_bytes each */
     const sx_insn *pc; /* where to go on after an event */
+    uint64_t wake;     /* when its sleep ends, by sx_now; 0: it does not sleep */
     uint32_t turn, last_turn;
     uint32_t index;
     uint32_t group_count;
@@ -294,6 +295,7 @@ static inline char *sx_local_at(const sx_warp *w, unsigned lane, uint64_t offset
 }
 
 /* block.c */
+uint64_t sx_now(void); /* nanoseconds of a clock that never goes back */
 bool sx_block_fit(sx_block *b, sx_work *work);
 void sx_block_start(sx_block *b, uint64_t number);
 unsigned sx_block_run(sx_block *b); /* DONE, YIELD or ERROR */
@@ -330,6 +332,9 @@ sx_heap *sx_heap_create(const sx_allocator *allocator);
 void sx_heap_destroy(sx_heap *heap, const sx_allocator *allocator);
 uint64_t sx_heap_alloc(sx_heap *heap, uint64_t bytes);
 bool sx_heap_free(sx_heap *heap, uint64_t address);
+
+/* kernels.c: fills module->kernels with those that can run; false: out of memory */
+bool sx_list_kernels(sx_module *m);
 
 /* module.c */
 const sx_code *sx_code_at(const sx_module *module, uint64_t address);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Loading a module: parses it, places its variables in device memory, decodes its functions, and
- * describes its kernels. A loaded module never changes.
+ * Loading a module: parses it, places its variables in device memory, and decodes its functions. A
+ * loaded module never changes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,6 @@
 #include "exec/decode.h"
 
 #define INVALID_VALUE 1
-/* The stack of a thread if its need can not be told from the text: recursion, indirect calls. */
-#define OPEN_STACK (32u * 1024)
 
 void *sx_own(sx_module *module, size_t bytes)
 {
@@ -53,14 +51,14 @@ static uint64_t lay_out_vars(sx_module *m, sx_error *error)
     uint64_t at = 0;
     for (uint32_t n = 0; n < m->ptx->var_count; n++) {
         const ptx_var *v = m->ptx->vars[n];
-        if (v->linkage == PTX_LINKAGE_EXTERN) {
+        if (v->linkage == PTX_LINKAGE_EXTERN && !v->bytes) {
             snprintf(error->text, sizeof error->text,
                      "PTX line %u: the variable %s is declared but not defined in the module",
                      v->line, v->name);
             error->code = SX_INVALID_PTX;
             error->line = v->line;
             return UINT64_MAX;
-        }
+        } /* where the size is known ptxas makes it a variable of the module, with a warning */
         at = align_up(at, v->align > 16 ? v->align : 16);
         m->var_address[v->index] = at;
         at += v->bytes;
@@ -133,32 +131,23 @@ static bool uses_heap(const ptx_module *ptx)
     return false;
 }
 
-/*
- * Bytes of stack for one function: its own and the deepest of what it calls. `state` is 1 for
- * functions that are being visited, 2 for those that are known.
- */
-static uint32_t stack_of(const sx_module *m, const ptx_function *f, uint8_t *state)
+/* A function that can not be executed is no reason to refuse others: kernels that may call it are
+ * (kernels.c). */
+static void decode_one(sx_decoder *d, sx_code *code)
 {
-    sx_code *code = &m->codes[f->index];
-    if (state[f->index] == 2)
-        return code->stack_bytes;
-    if (state[f->index] == 1)
-        return OPEN_STACK; /* recursion */
-    state[f->index] = 1;
-    uint32_t deepest = 0;
-    for (uint32_t n = 0; n < f->inst_count; n++) {
-        const ptx_call *c = f->insts[n].call;
-        if (f->insts[n].op != PTX_OP_CALL)
-            continue;
-        uint32_t need = OPEN_STACK;
-        if (c->callee)
-            need = c->callee->is_defined ? stack_of(m, c->callee, state) : 0;
-        deepest = need > deepest ? need : deepest;
+    sx_decode_function(d, code->ptx);
+    if (!d->failed || !d->valid)
+        return;
+    sx_error *refusal = sx_own(d->module, sizeof *refusal);
+    if (!refusal) {
+        d->failed = false;
+        sx_no_memory(d);
+        return;
     }
-    state[f->index] = 2;
-    const uint32_t own = code->local_bytes > 16 ? code->local_bytes : 16;
-    code->stack_bytes = own + deepest;
-    return code->stack_bytes;
+    *refusal = *d->error;
+    code->refusal = refusal;
+    code->insns = NULL;
+    d->failed = false;
 }
 
 static unsigned decode_all(sx_module *m, sx_error *error)
@@ -171,7 +160,7 @@ static unsigned decode_all(sx_module *m, sx_error *error)
     for (uint32_t n = 0; n < ptx->function_count && !d.failed; n++) {
         m->codes[n].ptx = ptx->functions[n];
         if (ptx->functions[n]->is_defined)
-            sx_decode_function(&d, ptx->functions[n]);
+            decode_one(&d, &m->codes[n]);
     }
     if (!d.failed) {
         m->constants = sx_own(m, d.constants.used + 64);
@@ -191,74 +180,10 @@ static unsigned decode_all(sx_module *m, sx_error *error)
 const sx_code *sx_code_at(const sx_module *module, uint64_t address)
 {
     const uint64_t n = (address - SX_CODE_WINDOW) / 16 - 1;
-    if (address % 16 || n >= module->ptx->function_count || !module->codes[n].insns ||
+    if (address % 16 || n >= module->ptx->function_count || !module->codes[n].ptx->is_defined ||
         module->codes[n].ptx->is_kernel)
         return NULL;
     return &module->codes[n];
-}
-
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-static uint32_t product(const uint32_t v[3])
-{
-    return v[0] * (v[1] ? v[1] : 1) * (v[2] ? v[2] : 1);
-}
-
-static void describe(sx_module *m, sx_kernel *k, uint64_t constant_bytes)
-{
-    const ptx_function *f = k->code->ptx;
-    sx_kernel_info *info = &k->info;
-    for (uint32_t n = 0; n < f->param_count; n++)
-        k->params[n] = (sx_param){(uint32_t)f->params[n]->offset, (uint32_t)f->params[n]->bytes};
-    info->param_count = f->param_count;
-    info->params = k->params;
-    info->param_bytes = f->param_block;
-    info->static_shared = f->shared_bytes;
-    info->local = f->local_bytes;
-    info->constant = constant_bytes;
-    info->registers = f->reg_count > 255 ? 255 : f->reg_count < 1 ? 1 : f->reg_count;
-    info->max_threads = f->reqntid[0]   ? product(f->reqntid)
-                        : f->maxntid[0] ? product(f->maxntid)
-                                        : SX_MAX_WARPS * SX_LANES;
-    if (info->max_threads > SX_MAX_WARPS * SX_LANES)
-        info->max_threads = SX_MAX_WARPS * SX_LANES;
-    for (unsigned n = 0; n < 3 && f->reqntid[0]; n++)
-        info->required[n] = f->reqntid[n] ? f->reqntid[n] : 1;
-    info->ptx_version = m->ptx->version;
-    info->target = m->ptx->target;
-}
-
-static unsigned list_kernels(sx_module *m, sx_error *error)
-{
-    const ptx_module *ptx = m->ptx;
-    uint64_t constant_bytes = 0;
-    for (uint32_t n = 0; n < ptx->var_count; n++)
-        constant_bytes += ptx->vars[n]->space == PTX_SPACE_CONST ? ptx->vars[n]->bytes : 0;
-    for (uint32_t n = 0; n < ptx->function_count; n++)
-        m->kernel_count += ptx->functions[n]->is_kernel && ptx->functions[n]->is_defined;
-    m->kernels = sx_own(m, (m->kernel_count + 1) * sizeof *m->kernels);
-    uint8_t *state = calloc(ptx->function_count + 1, 1);
-    if (!m->kernels || !state) {
-        free(state);
-        return fail(error, SX_OUT_OF_MEMORY, 0, "no memory to load the module");
-    }
-    sx_kernel *k = m->kernels;
-    unsigned result = 0;
-    for (uint32_t n = 0; n < ptx->function_count && !result; n++) {
-        const ptx_function *f = ptx->functions[n];
-        if (!f->is_kernel || !f->is_defined)
-            continue;
-        k->module = m;
-        k->code = &m->codes[n];
-        k->local_bytes = stack_of(m, f, state);
-        k->params = sx_own(m, (f->param_count + 1) * sizeof *k->params);
-        if (k->params)
-            describe(m, k++, constant_bytes);
-        else
-            result = fail(error, SX_OUT_OF_MEMORY, 0, "no memory to load the module");
-    }
-    free(state);
-    return result;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -275,8 +200,8 @@ static unsigned fill(sx_module *m, const char *ptx, size_t length, sx_error *err
     unsigned result = place_vars(m, error);
     if (!result)
         result = decode_all(m, error);
-    if (!result)
-        result = list_kernels(m, error);
+    if (!result && !sx_list_kernels(m))
+        result = fail(error, SX_OUT_OF_MEMORY, 0, "no memory to load the module");
     if (!result && uses_heap(m->ptx)) {
         m->heap = sx_heap_create(&m->allocator);
         if (!m->heap)
@@ -300,6 +225,7 @@ unsigned sx_module_load(const char *ptx, size_t length, const sx_allocator *allo
         sx_module_unload(m);
         return result;
     }
+    *error = (sx_error){0}; /* of functions that were left out */
     *module = m;
     return 0;
 }
@@ -321,24 +247,6 @@ void sx_module_unload(sx_module *module)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-const sx_kernel *sx_module_kernel(const sx_module *module, const char *name)
-{
-    for (size_t n = 0; n < module->kernel_count; n++)
-        if (strcmp(module->kernels[n].code->ptx->name, name) == 0)
-            return &module->kernels[n];
-    return NULL;
-}
-
-size_t sx_module_kernel_count(const sx_module *module)
-{
-    return module->kernel_count;
-}
-
-const sx_kernel *sx_module_kernel_at(const sx_module *module, size_t index)
-{
-    return index < module->kernel_count ? &module->kernels[index] : NULL;
-}
-
 bool sx_module_global(const sx_module *module, const char *name, uint64_t *address, size_t *bytes)
 {
     const ptx_var *v = ptx_find_var(module->ptx, name);
@@ -349,12 +257,8 @@ bool sx_module_global(const sx_module *module, const char *name, uint64_t *addre
     return true;
 }
 
-const char *sx_kernel_name(const sx_kernel *kernel)
+unsigned sx_module_target(const sx_module *module, char *suffix)
 {
-    return kernel->code->ptx->name;
-}
-
-const sx_kernel_info *sx_kernel_info_of(const sx_kernel *kernel)
-{
-    return &kernel->info;
+    *suffix = module->ptx->target_suffix;
+    return module->ptx->target;
 }

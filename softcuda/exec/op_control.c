@@ -163,6 +163,9 @@ static const sx_insn *enter(const sx_insn *i, sx_warp *w, const sx_code *callee)
 {
     const sx_call_info *info = i->info;
     sx_frame *caller = w->frame;
+    if (!callee->insns) /* called through a pointer, else its callers would have been refused */
+        return sx_fault(w, i, (unsigned)__builtin_ctz(w->mask), 715, "call of %s: %s",
+                        callee->ptx->name, callee->refusal->text);
     sx_frame *frame = sx_frame_enter(w, callee, i);
     if (!frame)
         return sx_fault(w, i, (unsigned)__builtin_ctz(w->mask), 700,
@@ -239,14 +242,24 @@ SX_EXTERN_HANDLER(fence)
     return i + 1;
 }
 
+/* PTX: no sleep is longer than this. */
+#define SLEEP_MOST 1000000
+
 /*
- * The thread waits for something: lets other warps and other lanes have their turn. The time itself
- * is a hint, and sleeping would only make the wait longer.
+ * o[0]: nanoseconds. The warp sleeps for as long as the longest of its lanes wants; meanwhile other
+ * warps and blocks have their turn.
  */
 SX_EXTERN_HANDLER(nanosleep)
 {
-    if (w->group_count == 0 && w->block->live_warps == 1)
+    const u32 *wanted = SX_REG(u32, 0);
+    uint32_t longest = 0;
+    SX_EACH_ACTIVE
+    {
+        longest = wanted[l] > longest ? wanted[l] : longest;
+    }
+    if (!longest && w->group_count == 0 && w->block->live_warps == 1)
         return i + 1;
+    w->wake = longest ? sx_now() + (longest < SLEEP_MOST ? longest : SLEEP_MOST) : 0;
     w->turn = ++w->last_turn;
     sx_group_park(w, i + 1, w->mask, SX_RUNNABLE, 0);
     w->event = SX_EVENT_YIELD;

@@ -78,8 +78,9 @@ uint32_t sx_address_of(sx_decoder *d, const ptx_var *var, int64_t offset)
         i->imm = (int64_t)at;
         return i->o[0];
     default:
-        sx_refuse(d, "the software device does not execute accesses to %s, which is in .%s",
-                  var->name, ptx_space_name(var->space));
+        sx_not_executed(d,
+                        "the software device does not execute accesses to %s, which is in .%s",
+                        var->name, ptx_space_name(var->space));
         return sx_constant(d, 0, 64);
     }
 }

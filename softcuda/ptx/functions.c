@@ -63,9 +63,14 @@ static void place_params(ptx_parser *p, ptx_function *out)
 /* x {, y {, z}}; sizes that are left out are 1. */
 static void parse_sizes(ptx_parser *p, uint32_t sizes[3])
 {
-    sizes[0] = ptx_expect_u32(p, "a number of threads or blocks");
-    for (int i = 1; i < 3; i++)
-        sizes[i] = ptx_accept(p, ',') ? ptx_expect_u32(p, "a number of threads or blocks") : 1;
+    const uint32_t line = ptx_token_now(p)->line;
+    for (int i = 0; i < 3; i++) {
+        sizes[i] = 1;
+        if (i == 0 || ptx_accept(p, ','))
+            sizes[i] = ptx_expect_u32(p, "a number of threads or blocks");
+        if (sizes[i] == 0)
+            ptx_fail(p, line, "a number of threads or blocks is 0");
+    }
 }
 
 static void skip_parenthesis(ptx_parser *p)

@@ -194,6 +194,8 @@ void ptx_parse_reg(ptx_parser *p)
     while (ptx_token_now(p)->kind == PTX_TOKEN_DIRECTIVE) {
         const ptx_token *token = ptx_token_now(p);
         const ptx_word word = ptx_words_find(&p->words, token->text, token->length);
+        if (type != PTX_TYPE_NONE) /* nothing comes behind the type */
+            ptx_fail_token(p, "the name of a register");
         if (word.mod == PTX_MOD_V2 || word.mod == PTX_MOD_V4)
             lanes = word.mod == PTX_MOD_V2 ? 2 : 4;
         else if (word.type)

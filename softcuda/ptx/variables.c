@@ -82,6 +82,8 @@ static void parse_type(ptx_parser *p, declaration *d)
 {
     const ptx_token *token = ptx_token_now(p);
     const ptx_word word = ptx_words_find(&p->words, token->text, token->length);
+    if (d->type != PTX_TYPE_NONE) /* nothing comes behind the type: .v2 stands before it */
+        ptx_fail_token(p, "the name of a variable");
     if (word.mod == PTX_MOD_V2)
         d->vector = 2;
     else if (word.mod == PTX_MOD_V4)
@@ -116,6 +118,8 @@ static declaration parse_declaration(ptx_parser *p, ptx_linkage linkage)
     }
     if (d.type == PTX_TYPE_NONE)
         ptx_fail_token(p, "the type of a variable");
+    if (d.space == PTX_SPACE_PARAM && d.vector != 1)
+        ptx_fail(p, ptx_token_now(p)->line, "a parameter in memory cannot be a vector");
     return d;
 }
 

@@ -109,6 +109,13 @@ static acui_function *add_function(acu_module *module, const char *name, size_t 
     return &grown[old];
 }
 
+static void drop_last_function(acu_module *module)
+{
+    acui_function *last = &module->functions[--module->function_count];
+    acui_free(last->name);
+    acui_free(last->params);
+}
+
 static bool is_known(const acu_module *module, const char *name, size_t length)
 {
     for (size_t i = 0; i < module->function_count; i++)
@@ -138,7 +145,13 @@ static acu_status find_by_text(acu_module *module, const char *ptx, size_t bytes
         f->params = entry.params;
         f->info.params_known = entry.understood;
         f->info.param_count = entry.count;
-        ACUI_TRY(ACUI_DEV(device, ModuleGetFunction, &f->raw, module->raw, f->name));
+        const unsigned result = device->cu->ModuleGetFunction(&f->raw, module->raw, f->name);
+        if (result == ACU_CUDA_ERROR_INVALID_PTX) { /* the other kernels can still run */
+            drop_last_function(module);
+            module->some_refused = true;
+            continue;
+        }
+        ACUI_TRY(acui_device_result(device, "ModuleGetFunction", result));
         ACUI_TRY(acui_function_read(device, f));
     }
     module->functions_known = true;
@@ -170,6 +183,7 @@ static acu_status find_by_driver(acu_module *module)
     }
     acui_free(all);
     module->functions_known = st == ACU_OK;
+    module->some_refused = acu_driver_info_of()->software; /* the driver does not list those */
     return st;
 }
 

@@ -102,7 +102,8 @@ static acu_status kernel_new(acu_module *module, const char *name, acu_kernel **
 static acu_status find(acu_kernel *k)
 {
     k->function = find_function(k->module, k->name);
-    if (!k->function && k->module->functions_known)
+    /* Why a kernel was refused only the driver can say. */
+    if (!k->function && k->module->functions_known && !k->module->some_refused)
         return not_found(k->module, k->name);
     if (!k->function) {
         k->function = ACUI_NEW(acui_function);

@@ -63,6 +63,7 @@ struct acu_module {
     acui_function *functions;
     size_t function_count;
     acui_bytes constants; /* names of __constant__ variables, from the PTX (bytes.h) */
+    bool some_refused;    /* kernels may be there that the driver can not run: ask it */
     bool functions_known; /* else (a cubin with an older driver) each is resolved when asked for */
 };
 

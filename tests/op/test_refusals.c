@@ -1138,13 +1138,21 @@ static void code(void **state)
     assert_fails(acu_module_load_ptx(b.device, NULL, ".version 6.3\n.target sm_60\nnonsense\n",
                                      &module), ACU_ERR_PTX, "3");
     row("P2");
-    if (!test_on_gpu())
-        assert_fails(acu_module_load_ptx(b.device, NULL,
+    if (!test_on_gpu()) {
+        acu_kernel *kernel;
+        assert_works(acu_module_load_ptx(b.device, NULL,
                                          ".version 7.0\n.target sm_80\n.address_size 64\n"
                                          ".visible .entry k()\n{\n"
                                          "    .reg .b32 %r<3>;\n"
                                          "    tex.1d.v4.s32.s32 {%r1, %r1, %r1, %r1}, [0, {%r2}];\n"
-                                         "    ret;\n}\n", &module), ACU_ERR_PTX, "tex");
+                                         "    ret;\n}\n.visible .entry other()\n{\n    ret;\n}\n",
+                                         &module));
+        assert_fails(acu_kernel_get(module, "k", &kernel), ACU_ERR_PTX, "line 7|tex|in k");
+        assert_fails(acu_kernel_get(module, "j", &kernel), ACU_ERR_NOT_FOUND, "\"j\"|other");
+        assert_works(acu_kernel_get(module, "other", &kernel));
+        acu_kernel_release(kernel);
+        acu_module_release(module);
+    }
     row("P3");
     if (!test_on_gpu())
         assert_fails(acu_module_load_image(b.device, NULL, set_sm_90, sizeof set_sm_90, &module),

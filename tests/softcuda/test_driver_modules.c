@@ -2,6 +2,9 @@
 /* Modules and launches: what is loaded and what is refused, how parameters get to kernels. */
 #include "softcuda/driver_test.h"
 
+#include "driver/module.h"
+#include "driver/softcuda.h"
+
 static void modules_load_with_a_log(void **state)
 {
     (void)state;
@@ -313,6 +316,76 @@ static void libraries_work_in_each_context(void **state)
     close_driver(cu);
 }
 
+/* PTX for a newer GPU than the device, or for another one alone, is refused; by a GPU too, whose
+ * capability decides what is newer. */
+static void newer_targets_are_refused(void **state)
+{
+    (void)state;
+    const acu_driver_table *cu = open_driver();
+    static const struct {
+        unsigned target;
+        char suffix;
+        unsigned sm;
+        bool fits;
+    } known[] = {
+        {80, 0, 80, true},    {75, 0, 80, true},    {86, 0, 80, false},   {90, 'a', 90, true},
+        {90, 'a', 100, false}, {90, 'a', 80, false}, {100, 'f', 103, true}, {100, 'f', 110, false},
+        {120, 'f', 121, true}, {103, 'f', 100, false},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(sd_target_fits(known[i].target, known[i].suffix, known[i].sm),
+                         known[i].fits);
+    int major, minor;
+    OK(cu->DeviceGetAttribute(&major, ACU_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
+    OK(cu->DeviceGetAttribute(&minor, ACU_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));
+    const unsigned sm = (unsigned)(10 * major + minor);
+    CUmodule module;
+    if (sm < 120)
+        IS(cu->ModuleLoadData(&module, ".version 8.7\n.target sm_120\n.address_size 64\n"
+                                       ".visible .entry k() { ret; }\n"),
+           ERROR_INVALID_PTX);
+    if (sm > 90)
+        IS(cu->ModuleLoadData(&module, ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                                       ".visible .entry k() { ret; }\n"),
+           ERROR_INVALID_PTX);
+    close_driver(cu);
+}
+
+/* A kernel that can not run here is refused when it is asked for, and the others run. */
+static void kernels_are_refused_alone(void **state)
+{
+    (void)state;
+    software_only();
+    const acu_driver_table *cu = open_driver();
+    static const char text[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry bad()\n{\n"
+        "    .reg .b32 %r<3>;\n    tex.1d.v4.s32.s32 {%r1, %r1, %r1, %r1}, [0, {%r2}];\n    ret;\n"
+        "}\n.visible .entry good()\n{\n    ret;\n}\n";
+    CUmodule module;
+    CUfunction function;
+    CUlibrary library;
+    CUkernel kernel;
+    unsigned count;
+    OK(cu->ModuleLoadData(&module, text));
+    IS(cu->ModuleGetFunction(&function, module, "bad"), ERROR_INVALID_PTX);
+    assert_string_equal(softcuda_last_error_text(),
+                        "PTX line 7, tex.1d.v4.s32.s32 in bad: the software device does not "
+                        "execute tex.1d.v4.s32.s32; keep kernels that need it for a GPU");
+    OK(cu->ModuleGetFunction(&function, module, "good"));
+    OK(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cu->ModuleGetFunctionCount(&count, module));
+    assert_int_equal(count, 1);
+    OK(cu->ModuleEnumerateFunctions(&function, 1, module));
+    OK(cu->LibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    IS(cu->LibraryGetKernel(&kernel, library, "bad"), ERROR_INVALID_PTX);
+    OK(cu->LibraryGetKernel(&kernel, library, "good"));
+    OK(cu->LaunchKernel((CUfunction)(void *)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cu->CtxSynchronize());
+    OK(cu->LibraryUnload(library));
+    OK(cu->ModuleUnload(module));
+    close_driver(cu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +401,8 @@ int main(void)
         cmocka_unit_test(launches_take_attributes),
         cmocka_unit_test(cooperative_grids_meet),
         cmocka_unit_test(libraries_work_in_each_context),
+        cmocka_unit_test(newer_targets_are_refused),
+        cmocka_unit_test(kernels_are_refused_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -293,7 +293,35 @@ static void test_wrong_launches(void **state)
                  "launch of generic refused: the kernel's parameters are missing");
 }
 
-/* ---- refused at load ------------------------------------------------------------------------- */
+/* ---- refused, at load or by kernel ---------------------------------------------------------- */
+
+static const char *kernel_with(char ptx[1024], const char *body)
+{
+    snprintf(ptx, 1024,
+             HEAD ".entry k() {\n"
+                  "  .reg .pred %%p<4>; .reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .b64 %%rd<4>;\n"
+                  "%s\n  ret;\n}\n.entry other() {\n  ret;\n}\n",
+             body);
+    return ptx;
+}
+
+/* Valid PTX that is for another device: the kernel is refused, the other one of the module runs. */
+static void kernel_fails(const char *body, unsigned line, const char *text)
+{
+    char ptx[1024];
+    sx_module *loaded = load(kernel_with(ptx, body));
+    assert_null(sx_module_kernel(loaded, "k"));
+    assert_int_equal(sx_module_kernel_count(loaded), 1);
+    const sx_error *refusal = sx_module_refusal(loaded, "k");
+    assert_non_null(refusal);
+    assert_string_equal(refusal->text, text);
+    assert_int_equal(refusal->line, line);
+    assert_int_equal(refusal->code, 218);
+    assert_null(sx_module_refusal(loaded, "other"));
+    assert_null(sx_module_refusal(loaded, "no such kernel"));
+    launch(loaded, "other", LINE(1, 32), NULL);
+    sx_module_unload(loaded);
+}
 
 static void load_fails(const char *body, unsigned line, const char *text)
 {
@@ -301,11 +329,7 @@ static void load_fails(const char *body, unsigned line, const char *text)
     sx_module *refused = NULL;
     sx_error error;
     const size_t live = memory.live;
-    snprintf(ptx, sizeof ptx,
-             HEAD ".entry k() {\n"
-                  "  .reg .pred %%p<4>; .reg .b16 %%h<4>; .reg .b32 %%r<8>; .reg .b64 %%rd<4>;\n"
-                  "%s\n  ret;\n}\n",
-             body);
+    kernel_with(ptx, body);
     assert_int_equal(try_load(ptx, &refused, &error), 218);
     assert_null(refused);
     assert_string_equal(error.text, text);
@@ -316,29 +340,47 @@ static void load_fails(const char *body, unsigned line, const char *text)
 static void test_refusals(void **state)
 {
     (void)state;
-    load_fails("  mov.u32 %r1, 0;\n"
-               "  tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];",
-               7,
-               "PTX line 7, tex.1d.v4.s32.s32 in k: the software device does not execute "
-               "tex.1d.v4.s32.s32; keep kernels that need it for a GPU");
+    kernel_fails("  mov.u32 %r1, 0;\n"
+                 "  tex.1d.v4.s32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];",
+                 7,
+                 "PTX line 7, tex.1d.v4.s32.s32 in k: the software device does not execute "
+                 "tex.1d.v4.s32.s32; keep kernels that need it for a GPU");
+    kernel_fails("  add.rn.sideways.f32 %r1, %r2, %r3;", 6,
+                 "PTX line 6, add.rn.sideways.f32 in k: the software device does not execute "
+                 "add.rn.sideways.f32; keep kernels that need it for a GPU");
     load_fails("  frobnicate.u32 %r1, %r2;", 6,
-               "PTX line 6, frobnicate.u32 in k: the software device does not execute "
-               "frobnicate.u32; keep kernels that need it for a GPU");
-    load_fails("  add.rn.sideways.f32 %r1, %r2, %r3;", 6,
-               "PTX line 6, add.rn.sideways.f32 in k: the software device does not execute "
-               "add.rn.sideways.f32; keep kernels that need it for a GPU");
+               "PTX line 6, frobnicate.u32 in k: the software device knows no such instruction");
     load_fails("  bra nowhere;", 6, "line 6: unknown label nowhere in function k");
 }
 
 static void test_undefined_function(void **state)
 {
     (void)state;
-    sx_module *refused = NULL;
-    sx_error error;
-    const char *ptx = HEAD ".extern .func f();\n.entry k() {\n  call f;\n  ret;\n}\n";
-    assert_int_equal(try_load(ptx, &refused, &error), 218);
-    assert_string_equal(error.text, "PTX line 6, call in k: the function f is called but not "
-                                    "defined in the module");
+    sx_module *loaded =
+        load(HEAD ".extern .func f();\n.func g() {\n  call f;\n  ret;\n}\n"
+                  ".func h() {\n  call g;\n  ret;\n}\n.entry k() {\n  call h;\n  ret;\n}\n"
+                  ".func again() {\n  call again;\n  call h;\n  ret;\n}\n"
+                  ".entry l() {\n  call again;\n  ret;\n}\n.entry other() {\n  ret;\n}\n");
+    const char *text = "PTX line 6, call in g: the function f is called but not defined in the "
+                       "module";
+    assert_string_equal(sx_module_refusal(loaded, "k")->text, text);
+    assert_string_equal(sx_module_refusal(loaded, "l")->text, text);
+    launch(loaded, "other", LINE(1, 1), NULL);
+    sx_module_unload(loaded);
+}
+
+/* What only a pointer reaches is found out when it is called. */
+static void test_refused_function_by_pointer(void **state)
+{
+    (void)state;
+    sx_module *loaded =
+        load(HEAD ".extern .func f();\n.func g() {\n  call f;\n  ret;\n}\n"
+                  ".entry k() {\n  .reg .b64 %rd;\n  mov.u64 %rd, g;\n"
+                  "P: .callprototype _ ();\n  call %rd, P;\n  ret;\n}\n");
+    launch_fails(loaded, "k", LINE(1, 1), NULL, 715,
+                 "kernel k, PTX line 13 (call): call of g: PTX line 6, call in g: the function f "
+                 "is called but not defined in the module, block (0,0,0), thread (0,0,0)");
+    sx_module_unload(loaded);
 }
 
 static int setup(void **state)
@@ -372,6 +414,7 @@ int main(void)
         cmocka_unit_test(test_wrong_launches),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_undefined_function),
+        cmocka_unit_test(test_refused_function_by_pointer),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

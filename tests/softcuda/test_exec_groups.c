@@ -428,6 +428,27 @@ static int teardown(void **state)
     return memory_teardown(state);
 }
 
+/* 20 times a millisecond, in each of two warps at once; by the device's own clock. PTX allows
+ * anything up to twice as long, and a busy machine any time. */
+static void test_sleepers_sleep(void **state)
+{
+    (void)state;
+    sx_module *module = load(
+        HEAD ".visible .entry k(.param .u64 p) {\n"
+             "  .reg .pred %q; .reg .b32 %r<3>; .reg .b64 %d<4>;\n"
+             "  ld.param.u64 %d0, [p]; mov.u64 %d1, %globaltimer; mov.u32 %r0, 0;\n"
+             "AGAIN:\n  nanosleep.u32 1000000;\n  add.u32 %r0, %r0, 1;\n"
+             "  setp.lt.u32 %q, %r0, 20;\n  @%q bra AGAIN;\n"
+             "  mov.u64 %d2, %globaltimer; sub.u64 %d2, %d2, %d1;\n"
+             "  mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 8; add.u64 %d0, %d0, %d3;\n"
+             "  st.global.u64 [%d0], %d2;\n  ret;\n}\n");
+    uint64_t out = alloc(64 * 8);
+    launch(module, "k", LINE(1, 64), &out);
+    for (int n = 0; n < 64; n++)
+        assert_true(((uint64_t *)at(out))[n] >= 10000000);
+    sx_module_unload(module);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_lanes_wait_for_each_other),
         cmocka_unit_test(test_jump_table_and_guarded_call),
+        cmocka_unit_test(test_sleepers_sleep),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

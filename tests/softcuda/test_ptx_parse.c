@@ -212,7 +212,7 @@ static void test_kernel_parameters(void **state)
                                  ".param .u8 a,\n"
                                  ".param .u64 .ptr .global .align 4 b,\n"
                                  ".param .align 16 .b8 c[20],\n"
-                                 ".param .v2 .f32 d,\n"
+                                 ".param .align 8 .f32 d[2],\n"
                                  ".param .f64 e)\n"
                                  ".maxntid 128, 2\n.minnctapersm 3\n.maxnreg 40\n"
                                  "{ ret; }\n"
@@ -683,6 +683,17 @@ static const struct {
      "call of f passes 1 arguments, it takes 0"},
     {BODY("mov.u32 %r1, ((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1))))"),
      218, 5, "nested too deeply"},
+    /* vectors are no parameters, and what comes before a type does not come behind it */
+    {HEADER ".func f(.param .v2 .b32 a) { ret; }\n", 218, 4, "parameter"},
+    {HEADER ".func (.param .v2 .b32 r) f() { ret; }\n", 218, 4, "parameter"},
+    {HEADER ".visible .entry k(.param .v4 .b32 a) { ret; }\n", 218, 4, "parameter"},
+    {HEADER ".func f() { .param .v2 .b32 a; ret; }\n", 218, 4, "parameter"},
+    {HEADER ".func f(.param .b32 .v2 a) { ret; }\n", 218, 4, "name of a variable"},
+    {HEADER ".global .b32 .v2 a;\n", 218, 4, "name of a variable"},
+    {HEADER ".func f() { .reg .b32 .v2 a; ret; }\n", 218, 4, "name of a register"},
+    {HEADER ".func f() { .reg .b32 .b64 a; ret; }\n", 218, 4, "name of a register"},
+    {HEADER ".visible .entry k() .reqntid 8, 0 { ret; }\n", 218, 4, "0"},
+    {HEADER ".visible .entry k() .maxntid 0 { ret; }\n", 218, 4, "0"},
 };
 
 static void test_errors_name_line_and_cause(void **state)
