@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Modules, their functions, and libraries, which are modules of no particular context. An image is
- * parsed and checked when it is loaded: what is not valid is refused then, and a kernel that can not
- * be executed is refused when it is asked for.
+ * parsed and checked when it is loaded: what is not valid is refused then, and a kernel that can
+ * not be executed is refused when it is asked for.
  */
 #ifndef SOFTCUDA_DRIVER_MODULE_H
 #define SOFTCUDA_DRIVER_MODULE_H

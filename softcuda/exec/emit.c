@@ -49,8 +49,9 @@ void sx_not_executed(sx_decoder *d, const char *format, ...)
 
 void sx_refuse_inst(sx_decoder *d)
 {
-    sx_not_executed(d, "the software device does not execute %s; keep kernels that need it for a GPU",
-              d->inst->name);
+    sx_not_executed(
+        d, "the software device does not execute %s; keep kernels that need it for a GPU",
+        d->inst->name);
 }
 
 void sx_no_memory(sx_decoder *d)

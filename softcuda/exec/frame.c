@@ -95,7 +95,7 @@ static void change_way(sx_frame **frame, sx_frame *into, const sx_frame *from)
         }
 }
 
-/* Whether both came along the same way. Not recursive: calls can be as deep as the stack is large. */
+/* Whether both came along the same way. Not recursive: calls are as deep as the stack is large. */
 static bool mergeable(const sx_frame *a, const sx_frame *b)
 {
     for (; a != b; a = a->parent, b = b->parent)

@@ -92,7 +92,7 @@ static void know(walk *w, const ptx_function *f)
 
 static uint64_t product(const uint32_t v[3])
 {
-    const uint64_t plane = (uint64_t)v[0] * v[1]; /* of 32 bits each; more than fits counts as all */
+    const uint64_t plane = (uint64_t)v[0] * v[1]; /* 32 bits each */
     return plane > SX_MAX_WARPS * SX_LANES || v[2] > SX_MAX_WARPS * SX_LANES ? UINT64_MAX
                                                                              : plane * v[2];
 }

@@ -28,8 +28,8 @@ static void on_little_stack(void *(*body)(void *), void *argument)
 
 #define FUNCTIONS 12000
 
-/* f0 waits for all lanes of the warp; each other function calls the one before it. The lanes come to
- * the kernel's call in two turns, so that their activations meet at the bottom. */
+/* f0 waits for all lanes of the warp; each other function calls the one before it. The lanes come
+ * to the kernel's call in two turns, so that their activations meet at the bottom. */
 static char *chain_of_calls(void)
 {
     char *text = NULL;
