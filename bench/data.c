@@ -15,6 +15,7 @@ typedef struct subject {
     size_t bytes;                      /* of a tensor */
     acu_tensor *square, *y, *bytes_of; /* operands, f32 and bool; y is the result */
     acu_tensor *copy[2];               /* the twin's */
+    acu_tensor *flat, *part, *order;   /* all of it, a quarter, and rows in another order */
     int64_t side;
     size_t copied; /* by the twin */
     acu_op *(*make)(struct subject *s);
@@ -112,6 +113,30 @@ static acu_op *clamp(subject *s)
 {
     return acu_into(s->y, acu_clamp(s->square, 0.25, 0.75));
 }
+static acu_op *cumsum_all(subject *s)
+{
+    return acu_cumsum(s->flat, 0);
+}
+static acu_op *cumsum_rows(subject *s)
+{
+    return acu_into(s->y, acu_cumsum(s->square, 1));
+}
+static acu_op *cumsum_columns(subject *s)
+{
+    return acu_into(s->y, acu_cumsum(s->square, 0));
+}
+static acu_op *gather_rows(subject *s)
+{
+    return acu_into(s->y, acu_index_select(s->square, 0, s->order));
+}
+static acu_op *sort_part(subject *s)
+{
+    return acu_sort(s->part, 0, ACU_ASCENDING);
+}
+static acu_op *topk(subject *s)
+{
+    return acu_first(acu_topk(s->part, 64, 0, ACU_DESCENDING));
+}
 
 static const struct {
     const char *what;
@@ -129,6 +154,12 @@ static const struct {
     {"tile, twice, f32", tile, 1.5, 0.90},
     {"repeat, twice, f32", repeat, 1.5, 0.90},
     {"tril, f32", tril, 1.5, 0},
+    {"gather of rows, f32", gather_rows, 2, 0.90},
+    {"cumsum of all, f32", cumsum_all, 2, 0.85},
+    {"cumsum of rows, f32", cumsum_rows, 2, 0.85},
+    {"cumsum of columns, f32", cumsum_columns, 2, 0.85},
+    {"sort of a quarter (2^26), f32", sort_part, 0.5, 0},
+    {"top 64 of a quarter, f32", topk, 0.25, 0},
     {"where, f32", where, 3.25, 0.90},
     {"clamp, f32", clamp, 2, 0.90},
 };
@@ -146,11 +177,20 @@ static void open_subject(subject *s)
         MUST(acu_tensor_alloc(s->b->device, ACU_F32, square, &s->copy[i]));
     MUST(acu_sync(s->b->device, acu_into(s->square, acu_rand(ACU_F32, square, 1, 0)), NULL));
     MUST(acu_sync(s->b->device, acu_fill(s->y, acu_f32(0)), NULL));
+    acu_op *flat = acu_flatten(s->square);
+    MUST(acu_sync(s->b->device, flat, &s->flat));
+    acu_op *part = acu_slice(s->flat, ACU_SHAPE(0), ACU_SHAPE(s->side * s->side / 4));
+    MUST(acu_sync(s->b->device, part, &s->part));
+    acu_op *column = acu_select(s->square, 1, 0);
+    MUST(acu_sync(s->b->device, acu_argsort(column, 0, ACU_ASCENDING), &s->order));
     MUST(acu_sync(s->b->device, acu_lt(s->square, 0.5), &s->bytes_of));
 }
 
 static void close_subject(subject *s)
 {
+    acu_tensor_release(s->flat);
+    acu_tensor_release(s->part);
+    acu_tensor_release(s->order);
     acu_tensor_release(s->square);
     acu_tensor_release(s->y);
     acu_tensor_release(s->copy[0]);

@@ -260,4 +260,20 @@ struct acui_any_l {
     }
 };
 
+/* Floating point that is computed with, all of it in double. */
+struct acui_all_d {
+    typedef double value;
+    static const int V = 2;
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        typedef acui_all_d C;
+        switch (dtype) {
+        case ACU_F16: f(acui_coded<C, acui_code_f16>()); break;
+        case ACU_BF16: f(acui_coded<C, acui_code_bf16>()); break;
+        case ACU_F64: f(acui_coded<C, acui_code_f64>()); break;
+        default: f(acui_coded<C, acui_code_f32>()); break;
+        }
+    }
+};
+
 #endif

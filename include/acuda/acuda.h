@@ -60,7 +60,8 @@
  * tensor.h, memory.h          dtypes, shapes and views; buffers, and how host memory comes in
  * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
  * op.h, ops.h                 operations and how they are composed; the built-in ones
- * arrange.h                   more of the built-in ones: joining, padding, reordering
+ * arrange.h, index.h,         more of the built-in ones: joining, padding, reordering; elements by
+ * sort.h, scan.h              index; sorting; running sums
  * image.h                     operations on images
  * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
  * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
@@ -88,6 +89,7 @@
 #include <acuda/graph_cache.h>
 #include <acuda/group.h>
 #include <acuda/image.h>
+#include <acuda/index.h>
 #include <acuda/kernel.h>
 #include <acuda/managed.h>
 #include <acuda/memory.h>
@@ -95,6 +97,8 @@
 #include <acuda/ops.h>
 #include <acuda/pool.h>
 #include <acuda/queue.h>
+#include <acuda/scan.h>
+#include <acuda/sort.h>
 #include <acuda/staging.h>
 #include <acuda/status.h>
 #include <acuda/stream.h>

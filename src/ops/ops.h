@@ -36,6 +36,21 @@ bool acui_is_linear(const acui_index *index, const acui_operand *at, int count);
 /* Make the index alone, for kernels that have their own strides. */
 void acui_index_make(acui_index *index, int rank, const int64_t *dims);
 
+/* Make rows along `dimension` of tensors of `shape`; NULL: a dense one. */
+void acui_lines_init(acui_lines *rows, acu_shape shape, int dimension,
+                    const acu_tensor *const *tensors, int count);
+/* Dimension `dimension`, which may count from the end, of `rank`; -1: there is none. */
+int acui_dimension(int dimension, int rank);
+/* The refusal of a dimension that operand 0 does not have. */
+acu_op *acui_no_dimension(acu_planning *p, const char *name, int dimension);
+/* The operand, if it is a tensor; else NULL and *failed. */
+const acu_tensor *acui_tensor_operand(acu_planning *p, const char *name, size_t i, acu_op **failed);
+/* The same, of a dtype that numbers or bool have (acui_class_of). */
+const acu_tensor *acui_number_operand(acu_planning *p, const char *name, size_t i, acu_op **failed);
+/* acui_result, for operations that read places other than the one that they write: it refuses the
+ * operands themselves too. */
+acu_op *acui_result_apart(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);
+
 /* The op that yields where the result goes: the checked tensor of acu_into, or a new one. */
 acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);
 /* Whether the result named by acu_into overlaps an operand other than element on element. */

@@ -7,47 +7,6 @@
 
 #include <stdio.h>
 
-/* ---- for the operations ---------------------------------------------------------------------- */
-
-const acu_tensor *acui_tensor_operand(acu_planning *p, const char *name, size_t i, acu_op **failed)
-{
-    char words[ACUI_OPS_WORDS];
-    if (p->values[i].kind == ACU_TENSOR)
-        return p->values[i].tensor;
-    *failed = acu_op_fail(ACU_ERR_INVALID, name, p->site,
-                          "%s takes a tensor as operand %zu, not "
-                          "%s",
-                          name, i, acui_value_words(&p->values[i], words));
-    return NULL;
-}
-
-int acui_dimension(int dimension, int rank)
-{
-    int d = dimension < 0 ? dimension + rank : dimension;
-    return d >= 0 && d < rank ? d : -1;
-}
-
-acu_op *acui_no_dimension(acu_planning *p, const char *name, int dimension)
-{
-    char words[ACUI_OPS_WORDS];
-    return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s along dimension %d of %s: there is none",
-                       name, dimension, acui_value_words(&p->values[0], words));
-}
-
-acu_op *acui_result_apart(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape)
-{
-    const acu_tensor *out = p->out.tensor;
-    for (size_t i = 0; out && i < p->count; i++) {
-        const acu_tensor *in = p->values[i].tensor;
-        if (in && acu_tensor_buffer(in) == acu_tensor_buffer(out) && acui_same_place(in, out))
-            return acu_op_fail(ACU_ERR_SHARED, name, p->site,
-                               "%s can not overwrite its operand "
-                               "%zu: it reads other places than those it writes",
-                               name, i);
-    }
-    return acui_result(p, name, dtype, shape);
-}
-
 void acui_box_init(acui_box *box, const acu_tensor *out, acu_dtype dtype, acu_shape shape,
                    const acu_tensor *source)
 {

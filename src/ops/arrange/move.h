@@ -36,16 +36,6 @@ typedef struct acui_arranging {
     int64_t diagonal;
 } acui_arranging;
 
-/* The operand, if it is a tensor; else NULL and *failed. */
-const acu_tensor *acui_tensor_operand(acu_planning *p, const char *name, size_t i, acu_op **failed);
-/* Dimension `dimension`, which may count from the end, of `rank`; -1: there is none. */
-int acui_dimension(int dimension, int rank);
-/* The refusal of a dimension that does not exist. */
-acu_op *acui_no_dimension(acu_planning *p, const char *name, int dimension);
-/* acui_result, for operations that read places other than the one that they write: it refuses the
- * operands themselves too. */
-acu_op *acui_result_apart(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);
-
 /* A box that is all of the result, of `shape` (dense unless it goes to `out`), and whose dimensions
  * are the last of those of the source. */
 void acui_box_init(acui_box *box, const acu_tensor *out, acu_dtype dtype, acu_shape shape,

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the host passes to kernels/scan.cu. Include ops/params.h first. */
+#ifndef ACUI_OPS_SCAN_PARAMS_H
+#define ACUI_OPS_SCAN_PARAMS_H
+
+#define ACUI_SCAN_ITEMS 8 /* neighbours that a thread adds up */
+#define ACUI_SCAN_TILE (ACUI_SCAN_ITEMS * ACUI_BLOCK)
+
+enum acui_scan_kind { ACUI_SCAN_SUM, ACUI_SCAN_PROD, ACUI_SCAN_MAX, ACUI_SCAN_MIN };
+
+/* Rows are cut into `chunks` of `chunk` elements, whole tiles; if there are several, a first launch
+ * writes the total of each. */
+typedef struct acui_scan {
+    acui_lines rows; /* 0: the result, 1: x */
+    long long chunk, chunks;
+    int kind, dtype, out_dtype;
+    unsigned long long turn; /* of integers, for maxima and minima: bits to flip */
+} acui_scan;
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Running sums and the like: how rows are cut, and one or two launches. */
+#include "ops/ops.h"
+
+#include "ops/scan/params.h"
+
+#include <acuda/scan.h>
+
+static const char *const names[] = {"cumsum", "cumprod", "cummax", "cummin"};
+
+typedef struct request {
+    acu_scan_kind kind;
+    int dimension;
+} request;
+
+/* Few rows are cut into chunks, so that there are enough blocks. */
+static void cut(acui_scan *p)
+{
+    const int64_t enough = 1024, least = 4 * ACUI_SCAN_TILE;
+    int64_t chunks = enough / p->rows.rows, most = p->rows.count / least;
+    chunks = chunks < most ? chunks : most;
+    chunks = chunks < 1 ? 1 : chunks;
+    p->chunk = acui_parts(acui_parts(p->rows.count, chunks), ACUI_SCAN_TILE) * ACUI_SCAN_TILE;
+    p->chunks = acui_parts(p->rows.count, p->chunk);
+}
+
+static acu_op *scan_rows(acu_planning *p, const char *name, const acui_scan *params, acu_op *out,
+                         const char *kernel)
+{
+    int64_t blocks = acui_blocks(params->rows.rows * params->chunks, 1);
+    acu_arg totals = acu_u64(0), x = acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ);
+    if (params->chunks > 1) {
+        acu_op *empty =
+            acu_op_empty(ACU_F64, ACU_SHAPE(params->rows.rows * params->chunks), p->site);
+        const acu_arg args[] = {acu_u64(0), x, acu_arg_op(acu_op_named(empty, name), ACU_WRITE),
+                                acu_arg_struct(params, sizeof *params)};
+        acu_op *first = acui_launch(p, name, "acuda.scan", kernel, blocks, args, 4);
+        x = acu_arg_op(acu_op_nth(acu_op_retain(first), 1, p->site), ACU_READ);
+        totals = acu_arg_op(acu_op_nth(first, 2, p->site), ACU_READ);
+    }
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), x, totals,
+                            acu_arg_struct(params, sizeof *params)};
+    return acui_run(p, name, "acuda.scan", kernel, blocks, args, 4);
+}
+
+static acu_op *launch(acu_planning *p, const char *name, acui_scan *params, acu_op *out, bool real)
+{
+    const acui_lines *rows = &params->rows;
+    bool neighbours = rows->at[1].stride[rows->kept.rank - 1] == 1 && rows->stride[1] != 1;
+    if (!neighbours || rows->rows < 8192) {
+        cut(params);
+        return scan_rows(p, name, params, out, real ? "scan_rows_d" : "scan_rows_l");
+    }
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
+                            acu_arg_struct(params, sizeof *params)};
+    return acui_run(p, name, "acuda.scan", real ? "scan_columns_d" : "scan_columns_l",
+                    acui_blocks(rows->rows, ACUI_BLOCK), args, 3);
+}
+
+static acu_op *plan_scan(acu_planning *p)
+{
+    const request *r = p->data;
+    const char *name = names[r->kind];
+    acu_op *failed = NULL;
+    const acu_tensor *x = acui_number_operand(p, name, 0, &failed);
+    if (!x)
+        return failed;
+    acu_dtype dtype = acu_tensor_dtype(x), to = dtype;
+    acu_shape shape = acu_tensor_shape(x);
+    int dimension = acui_dimension(r->dimension, shape.rank);
+    if (dimension < 0)
+        return acui_no_dimension(p, name, r->dimension);
+    bool real = acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT;
+    bool is_unsigned = acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED;
+    if (!real && r->kind < ACU_SCAN_MAX)
+        to = is_unsigned ? ACU_U64 : ACU_I64;
+    acui_scan params = {.kind = (int)r->kind, .dtype = (int)dtype, .out_dtype = (int)to};
+    params.turn =
+        (dtype == ACU_U64 ? (uint64_t)1 << 63 : 0) ^ (r->kind == ACU_SCAN_MIN ? UINT64_MAX : 0);
+    acui_lines_init(&params.rows, shape, dimension, (const acu_tensor *[]){p->out.tensor, x}, 2);
+    acu_op *out = acui_result(p, name, to, shape);
+    return acu_op_status(out, NULL) == ACU_OK ? launch(p, name, &params, out, real) : out;
+}
+
+acu_op *acu_op_scan(acu_scan_kind kind, acu_op *x, int dimension, acu_site site)
+{
+    if ((unsigned)kind > ACU_SCAN_MIN) {
+        acu_op_release(x);
+        return acu_op_fail(ACU_ERR_INVALID, "scan", site, "%d is no kind of scan", (int)kind);
+    }
+    request r = {kind, dimension};
+    acu_custom custom = {.name = names[kind], .fn = plan_scan, .data = &r, .bytes = sizeof r};
+    return acu_op_custom(custom, &x, 1, site);
+}
