@@ -764,6 +764,14 @@ static acu_op *leaves_out_alone(acu_planning *planning)
     return acu_exp(acu_take(&planning->values[0]));
 }
 
+/* Waits for the stream, which no capture allows. */
+static acu_status waits_for_stream(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    acu_driver()->StreamSynchronize(stream);
+    return ACU_OK;
+}
+
 static void into_and_graphs(void **state)
 {
     (void)state;
@@ -785,6 +793,11 @@ static void into_and_graphs(void **state)
     assert_works(acu_tensor_create(buffer, 0, ACU_F32, ACU_SHAPE(4, 4), &pageable));
     assert_fails(acu_graph_load(b.device, acu_copy(b.x, pageable), NULL, &graph),
                  ACU_ERR_NOT_SUPPORTED, "graph|copy|pageable memory");
+    row("A11");
+    assert_fails(acu_graph_load(b.device,
+                                acu_capturable(acu_foreign(waits_for_stream, NULL, acu_inout(b.x))),
+                                NULL, &graph),
+                 ACU_ERR_CAPTURE, "foreign|capture");
     acu_tensor_release(pageable);
     acu_buffer_release(buffer);
     close_bench(&b);
