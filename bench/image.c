@@ -32,6 +32,8 @@ typedef struct npp {
                   npp_size to_size, npp_rect to_part, int filter, npp_stream stream);
     int (*nv12)(const void *const from[2], int step, void *to, int to_step, npp_size size,
                 npp_stream stream);
+    int (*warp)(const void *from, npp_size size, int step, npp_rect part, void *to, int to_step,
+                npp_rect to_part, const double matrix[2][3], int filter, npp_stream stream);
     npp_stream stream;
 } npp;
 
@@ -76,6 +78,7 @@ static void open_by_hand(subject *s)
     npp *n = &s->npp;
     const acu_driver_table *cu = s->b->cu;
     find(open_npp("libnppig"), "nppiResize_8u_C3R_Ctx", &n->resize);
+    find(open_npp("libnppig"), "nppiWarpAffine_8u_C3R_Ctx", &n->warp);
     find(open_npp("libnppicc"), "nppiNV12ToRGB_8u_P2C3R_Ctx", &n->nv12);
     static const struct {
         unsigned attribute;
@@ -117,6 +120,21 @@ static void resize_by_npp(subject *s)
                                s->npp.stream), "nppiResize");
 }
 
+static const double turned[6] = {0.9, 0.1, 20, -0.1, 0.9, 60}; /* from the source to the result */
+
+static void warp_by_npp(subject *s)
+{
+    npp_size size = {s->width, s->height};
+    npp_rect all = {0, 0, s->width, s->height};
+    const double matrix[2][3] = {{turned[0], turned[1], turned[2]},
+                                 {turned[3], turned[4], turned[5]}};
+    size_t bytes = (size_t)s->width * (size_t)s->height * 3;
+    for (int i = 0; i < s->images; i++)
+        must_npp(s->npp.warp(address_of(s->from) + (size_t)i * bytes, size, 3 * s->width, all,
+                             address_of(s->to) + (size_t)i * bytes, 3 * s->width, all, matrix,
+                             NPP_LINEAR, s->npp.stream), "nppiWarpAffine");
+}
+
 static void nv12_by_npp(subject *s)
 {
     const char *luma = address_of(s->from);
@@ -136,6 +154,11 @@ static const acu_image_options network = {.size = sizeof network,
 static acu_op *resize(subject *s)
 {
     return acu_into(s->to, acu_resize(s->from, s->to_height, s->to_width, NULL));
+}
+static acu_op *warp(subject *s)
+{
+    const acu_image_options edge = {.size = sizeof edge, .border = ACU_BORDER_REPLICATE};
+    return acu_into(s->to, acu_warp_affine(s->from, turned, s->height, s->width, &edge));
 }
 static acu_op *nv12(subject *s)
 {
@@ -262,7 +285,9 @@ static void resize_rows(subject *s)
          s->npp.resize ? resize_by_npp : NULL, 0.8, 0, 1.3, ACU_SHAPE(n, h, w, 3),
          ACU_SHAPE(n, size, size, 3), ACU_U8, 128},
         {"image_to_tensor of 64 NV12 frames, 1080p to f16 640 x 640", to_tensor, to_tensor_steps,
-         NULL, 0, 0.4, 1.3, ACU_SHAPE(n, h * 3 / 2, w), ACU_SHAPE(n, 3, size, size), ACU_F16, 0.3}};
+         NULL, 0, 0.4, 1.3, ACU_SHAPE(n, h * 3 / 2, w), ACU_SHAPE(n, 3, size, size), ACU_F16, 0.3},
+        {"warp_affine of 64 RGB images, 1080p", warp, NULL, s->npp.warp ? warp_by_npp : NULL, 1, 0,
+         1.5, ACU_SHAPE(n, h, w, 3), ACU_SHAPE(n, h, w, 3), ACU_U8, 128}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         compare(s, &rows[i]);
 }

@@ -51,4 +51,76 @@ ACUI_DEVICE void acui_put(int dtype, acui_to to, long long at, float value)
     }
 }
 
+/* ---- weights ------------------------------------------------------------------------------- */
+
+/* sin(pi t) / (pi t); t is not large. */
+ACUI_DEVICE float acui_sinc(float t)
+{
+    float x = t * 3.14159265f;
+    return x == 0.0f ? 1.0f : sinf(x) / x;
+}
+ACUI_DEVICE float acui_cubic(float t, float slope)
+{
+    return t < 1.0f   ? ((slope + 2.0f) * t - (slope + 3.0f)) * t * t + 1.0f
+           : t < 2.0f ? ((slope * t - 5.0f * slope) * t + 8.0f * slope) * t - 4.0f * slope
+                      : 0.0f;
+}
+ACUI_DEVICE float acui_lanczos(float t, float lobes)
+{
+    return t < lobes ? acui_sinc(t) * acui_sinc(t / lobes) : 0.0f;
+}
+
+/* ---- beyond the edge ----------------------------------------------------------------------- */
+
+/* The pixel of `n` that stands for pixel i; -1: none does. */
+ACUI_DEVICE int acui_beyond(int border, int i, int n)
+{
+    if (i >= 0 && i < n)
+        return i;
+    switch (border) {
+    case ACUI_BORDER_CONSTANT: return -1;
+    case ACUI_BORDER_REPLICATE: return i < 0 ? 0 : n - 1;
+    case ACUI_BORDER_WRAP: return i % n + (i % n < 0 ? n : 0);
+    default: {
+        int own = border == ACUI_BORDER_REFLECT ? 1 : 0; /* the edge is repeated */
+        int turn = n == 1 && !own ? 1 : 2 * n - 2 + 2 * own;
+        i = i % turn + (i % turn < 0 ? turn : 0);
+        return i < n ? i : 2 * n - 2 + own - i;
+    }
+    }
+}
+
+/* A pixel of image n, which may lie beyond the edge; missing channels are 0. */
+template <typename Read>
+ACUI_DEVICE void acui_fetch_at(const acui_image_pair &p, acui_from from, int n, int x, int y, float (&v)[4])
+{
+    x = acui_beyond(p.border, x, p.width);
+    y = acui_beyond(p.border, y, p.height);
+    long long at = n * p.image + (long long)y * p.row + (long long)x * p.column;
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+        v[c] = c >= p.channels ? 0.0f : x < 0 || y < 0 ? p.pad[c] : Read::read(p.dtype, from, at + c * p.channel);
+}
+
+ACUI_DEVICE void acui_store_at(const acui_image_pair &p, acui_to out, int n, int x, int y, const float (&v)[4])
+{
+    long long at = n * p.out_image + (long long)y * p.out_row + (long long)x * p.out_column;
+#pragma unroll
+    for (int c = 0; c < 4; c++)
+        if (c < p.channels)
+            acui_put(p.out_dtype, out, at + c * p.out_channel, v[c]);
+}
+
+/* Calls f(n, x, y) for each pixel of the result. */
+template <typename F> ACUI_DEVICE void acui_each_pixel(const acui_image_pair &p, F f)
+{
+    int x = (int)blockIdx.x * ACUI_IMAGE_COLUMNS + (int)threadIdx.x % ACUI_IMAGE_COLUMNS;
+    int row = (int)threadIdx.x / ACUI_IMAGE_COLUMNS;
+    if (x < p.out_width)
+        for (int n = (int)blockIdx.z; n < p.images; n += (int)gridDim.z)
+            for (int y = (int)blockIdx.y * ACUI_IMAGE_ROWS + row; y < p.out_height;
+                 y += (int)gridDim.y * ACUI_IMAGE_ROWS)
+                f(n, x, y);
+}
+
 #endif

@@ -106,26 +106,16 @@ template <typename Read> struct acui_sampler {
 
 /* ---- filters ------------------------------------------------------------------------------- */
 
-/* sin(pi t) / (pi t); t is not large. */
-ACUI_DEVICE float acui_sinc(float t)
-{
-    float x = t * 3.14159265f;
-    return x == 0.0f ? 1.0f : sinf(x) / x;
-}
-
 /* The weight of a pixel at this distance. Out of line: it is used in several places. */
 ACUI_DEVICE_OUTLINE float acui_weight(int filter, float t, float shrink, float reach, float cubic, float lobes)
 {
     t = fabsf(t) * shrink;
     switch (filter) {
     case ACUI_FILTER_LINEAR: return fmaxf(1.0f - t, 0.0f);
-    case ACUI_FILTER_CUBIC:
-        return t < 1.0f   ? ((cubic + 2.0f) * t - (cubic + 3.0f)) * t * t + 1.0f
-               : t < 2.0f ? ((cubic * t - 5.0f * cubic) * t + 8.0f * cubic) * t - 4.0f * cubic
-                          : 0.0f;
+    case ACUI_FILTER_CUBIC: return acui_cubic(t, cubic);
     case ACUI_FILTER_AREA: /* what of the pixel lies in the window, which is 2 reach - 1 wide */
         return fmaxf(fminf(fminf(1.0f, 2.0f * reach - 1.0f), reach - t), 0.0f);
-    default: return t < lobes ? acui_sinc(t) * acui_sinc(t / lobes) : 0.0f;
+    default: return acui_lanczos(t, lobes);
     }
 }
 

@@ -36,7 +36,8 @@
  * is as wide as a result pixel is in the source, and what it would read outside does not count.
  *
  * Errors, on the future or of submit: DTYPE, SHAPE, INVALID, LIMIT, SHARED (the result would
- * overwrite its source), and those of launches. Source of the kernels: kernels/image_sample.cu.
+ * overwrite its source), and those of launches. Source of the kernels: kernels/image_sample.cu,
+ * where nothing else is said.
  */
 #ifndef ACUDA_IMAGE_H
 #define ACUDA_IMAGE_H
@@ -103,6 +104,20 @@ typedef enum acu_matrix { ACU_BT601, ACU_BT709, ACU_BT2020 } acu_matrix; /* of Y
  * FULL: all from 0 to the top. */
 typedef enum acu_range { ACU_LIMITED, ACU_FULL } acu_range;
 
+/* What is beyond the edge of an image, shown for a row of abcd:
+ *
+ *   ACU_BORDER_CONSTANT     ppp|abcd|ppp, options.pad      ACU_BORDER_REPLICATE  aaa|abcd|ddd
+ *   ACU_BORDER_REFLECT      cba|abcd|dcb                   ACU_BORDER_WRAP       bcd|abcd|abc
+ *   ACU_BORDER_REFLECT_101  dcb|abcd|cba
+ */
+typedef enum acu_border {
+    ACU_BORDER_CONSTANT,
+    ACU_BORDER_REPLICATE,
+    ACU_BORDER_REFLECT,
+    ACU_BORDER_REFLECT_101,
+    ACU_BORDER_WRAP
+} acu_border;
+
 /* Options of all functions here; each says which it uses. NULL, and zeros: the defaults. */
 typedef struct acu_image_options {
     size_t size;           /* sizeof(acu_image_options) */
@@ -121,6 +136,8 @@ typedef struct acu_image_options {
     acu_pixels pixels;     /* of the result */
     float mean[4];         /* for each channel of the result, of pixels from 0 to 1; 0: none */
     float deviation[4];    /* pixels are divided by these; 0: 1 */
+    acu_border border;
+    bool inverse;          /* of a matrix: it leads from the result to the source */
 } acu_image_options;
 
 /* A rectangle in pixels, not necessarily whole ones; all zeros: the whole image. It must lie in the
@@ -218,6 +235,57 @@ typedef struct acu_frame {
 ACU_API acu_op *acu_op_image_to_tensor(const acu_frame *frames, size_t count, int64_t height,
                                        int64_t width, const acu_image_options *options,
                                        acu_site site);
+
+/* ---- geometry ------------------------------------------------------------------------------ */
+
+/*
+ * Each pixel of the result is taken from a place in the source. Places here are those of pixels'
+ * centres, counted from 0, as OpenCV's and NPP's: (0, 0) is the centre of the first pixel, and
+ * (1.5, 0) lies midway between the second and the third. Beyond the edge, filters read what
+ * options.border says: ACU_NEAREST, ACU_LINEAR, ACU_CUBIC and ACU_LANCZOS4. Uses layout, filter,
+ * cubic, border, pad (in the numbers of the dtype). The result has the rank, dtype and channels of
+ * x. Source of the kernels: kernels/image_warp.cu.
+ *
+ * A batch is warped by one matrix, or by maps of its own. A place that is not a number lies beyond
+ * the edge, at the upper left.
+ */
+
+/* The place of each pixel: map_x and map_y are f32 [height, width], which is the size of the
+ * result, or [images, height, width]. */
+#define acu_remap(x, map_x, map_y, options)                                                        \
+    acu_op_remap(ACU_OPERAND(x), ACU_OPERAND(map_x), ACU_OPERAND(map_y), (options), ACU_SITE)
+ACU_API acu_op *acu_op_remap(acu_op *x, acu_op *map_x, acu_op *map_y,
+                             const acu_image_options *options, acu_site site);
+
+/*
+ * The matrix, by rows, leads from a place in the source to its place in the result, and is
+ * inverted; with options.inverse, it leads back. Affine: x' = m[0] x + m[1] y + m[2], y' = m[3] x +
+ * m[4] y + m[5]. Perspective: these, divided by m[6] x + m[7] y + m[8]. Copied now. Further errors:
+ * INVALID (no inverse).
+ */
+#define acu_warp_affine(x, matrix, height, width, options)                                         \
+    acu_op_warp_affine(ACU_OPERAND(x), (matrix), (height), (width), (options), ACU_SITE)
+#define acu_warp_perspective(x, matrix, height, width, options)                                    \
+    acu_op_warp_perspective(ACU_OPERAND(x), (matrix), (height), (width), (options), ACU_SITE)
+ACU_API acu_op *acu_op_warp_affine(acu_op *x, const double *matrix, int64_t height,
+                                   int64_t width, const acu_image_options *options, acu_site site);
+ACU_API acu_op *acu_op_warp_perspective(acu_op *x, const double *matrix, int64_t height,
+                                        int64_t width, const acu_image_options *options,
+                                        acu_site site);
+
+/* Turn an image about its middle, counterclockwise as one looks at it, by degrees; the result has
+ * its size. (By quarters, without a filter: acu_transpose and acu_flip of arrange.h.) */
+#define acu_rotate(x, degrees, options)                                                            \
+    acu_op_rotate(ACU_OPERAND(x), (degrees), (options), ACU_SITE)
+ACU_API acu_op *acu_op_rotate(acu_op *x, double degrees, const acu_image_options *options,
+                              acu_site site);
+
+/* An image with rows and columns around it, as options.border says. */
+#define acu_make_border(x, top, bottom, left, right, options)                                      \
+    acu_op_make_border(ACU_OPERAND(x), (top), (bottom), (left), (right), (options), ACU_SITE)
+ACU_API acu_op *acu_op_make_border(acu_op *x, int64_t top, int64_t bottom, int64_t left,
+                                   int64_t right, const acu_image_options *options,
+                                   acu_site site);
 
 ACU_END
 #endif

@@ -120,6 +120,15 @@ acu_op *acui_options_read_image(const char *name, const acu_image_options *given
 /* Consumes the operands, and passes the failed op on. */
 acu_op *acui_refused(acu_op *failed, acu_op *const *operands, size_t count);
 
+/* ---- one image to another of the same channels (warp.c) ------------------------------------ */
+
+/* Reads the first operand as images, and sets `at` for a result of the same size. */
+acu_op *acui_pair_of(acu_planning *p, const char *name, const acu_image_options *o, acui_view *v,
+                     acui_image_pair *at);
+/* The result, of the size that is in `at` now. */
+acu_op *acui_pair_result(acu_planning *p, const char *name, const acu_image_options *o,
+                         const acui_view *v, acu_dtype dtype, acui_image_pair *at);
+
 /* Launch a kernel of a family with a block for each 32 x 8 pixels of each image. */
 acu_op *acui_image_launch(acu_planning *p, const char *name, const char *family,
                           const char *kernel, int64_t width, int64_t height, int64_t images,

@@ -70,4 +70,35 @@ typedef struct acui_encode {
     float add[3];
 } acui_encode;
 
+/* As acu_border. */
+enum acui_border_kind {
+    ACUI_BORDER_CONSTANT,
+    ACUI_BORDER_REPLICATE,
+    ACUI_BORDER_REFLECT,
+    ACUI_BORDER_REFLECT_101,
+    ACUI_BORDER_WRAP
+};
+
+/* The source and the result of what reads one tensor. */
+typedef struct acui_image_pair {
+    long long image, row, column, channel; /* of the source */
+    long long out_image, out_row, out_column, out_channel;
+    int width, height; /* of the source */
+    int out_width, out_height;
+    int images, channels, dtype, out_dtype;
+    int border;        /* acui_border_kind */
+    float pad[4];
+} acui_image_pair;
+
+enum acui_warp_kind { ACUI_WARP_MATRIX, ACUI_WARP_PERSPECTIVE, ACUI_WARP_MAPS };
+
+/* From each pixel of the result to a place in the source. */
+typedef struct acui_warp {
+    acui_image_pair at;
+    double matrix[9];
+    long long map_image[2], map_row[2], map_column[2];
+    int kind, filter, reach; /* reach: half the pixels of a filter */
+    float cubic, lobes;
+} acui_warp;
+
 #endif

@@ -27,6 +27,8 @@ acu_op *acui_options_read_image(const char *name, const acu_image_options *given
         return refuse(name, site, "matrix", (double)o->matrix);
     if ((unsigned)o->range > ACU_FULL)
         return refuse(name, site, "range", (double)o->range);
+    if ((unsigned)o->border > ACU_BORDER_WRAP)
+        return refuse(name, site, "border", (double)o->border);
     if (!acui_pixels_known(o->pixels))
         return refuse(name, site, "pixels", (double)o->pixels);
     if (!(o->cubic >= -4 && o->cubic <= 0))

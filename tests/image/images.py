@@ -22,7 +22,7 @@ class Options(Structure):
     _fields_ = [("size", c_size_t), ("layout", c_int), ("filter", c_int), ("sampling", c_int),
                 ("antialias", c_bool), ("cubic", c_float), ("fit", c_int), ("pad", c_float * 4),
                 ("matrix", c_int), ("range", c_int), ("dtype", c_int), ("pixels", c_int),
-                ("mean", c_float * 4), ("deviation", c_float * 4)]
+                ("mean", c_float * 4), ("deviation", c_float * 4), ("border", c_int), ("inverse", c_bool)]
 
 
 class Region(Structure):
@@ -42,6 +42,14 @@ _crop = _declare(_lib, c_void_p, "acu_op_crop_resize", c_void_p, POINTER(Crop), 
                  c_int64, POINTER(Options), Site)
 _color = _declare(_lib, c_void_p, "acu_op_color", c_void_p, c_int, c_int, POINTER(Options), Site)
 _frames = _declare(_lib, c_void_p, "acu_op_image_to_tensor", POINTER(Frame), c_size_t, c_int64, c_int64,
+                   POINTER(Options), Site)
+_remap = _declare(_lib, c_void_p, "acu_op_remap", c_void_p, c_void_p, c_void_p, POINTER(Options), Site)
+_affine = _declare(_lib, c_void_p, "acu_op_warp_affine", c_void_p, POINTER(c_double), c_int64, c_int64,
+                   POINTER(Options), Site)
+_perspective = _declare(_lib, c_void_p, "acu_op_warp_perspective", c_void_p, POINTER(c_double), c_int64,
+                        c_int64, POINTER(Options), Site)
+_rotate = _declare(_lib, c_void_p, "acu_op_rotate", c_void_p, c_double, POINTER(Options), Site)
+_border = _declare(_lib, c_void_p, "acu_op_make_border", c_void_p, c_int64, c_int64, c_int64, c_int64,
                    POINTER(Options), Site)
 _slice = _declare(_lib, c_void_p, "acu_op_slice", c_void_p, acuda.Shape, acuda.Shape, acuda.Shape, Site)
 
@@ -88,6 +96,24 @@ def crop_resize(image, crops, height, width, **given):
 def color(image, source, target, **given):
     dense = source in ("YUV420", "YUV422")
     return down(_color(up(image, not dense), PIXELS[source], PIXELS[target], options(**given), _SITE))
+
+
+def remap(image, map_x, map_y, **given):
+    return down(_remap(up(image), up(map_x), up(map_y), options(**given), _SITE))
+
+
+def warp(image, matrix, height, width, **given):
+    numbers = [float(v) for row in matrix for v in row]
+    function = _affine if len(numbers) == 6 else _perspective
+    return down(function(up(image), (c_double * len(numbers))(*numbers), height, width, options(**given), _SITE))
+
+
+def rotate(image, degrees, **given):
+    return down(_rotate(up(image), degrees, options(**given), _SITE))
+
+
+def make_border(image, top, bottom, left, right, **given):
+    return down(_border(up(image), top, bottom, left, right, options(**given), _SITE))
 
 
 def to_tensor(frames, height, width, **given):

@@ -109,4 +109,42 @@ have = images.to_tensor(frames, 24, 32, fit=1, pad=(114, 114, 114, 0), layout=im
                         dtype=images.DTYPES["float32"], mean=(0.485, 0.456, 0.406, 0),
                         deviation=(0.229, 0.224, 0.225, 0))
 same("NV12 frames to a tensor", have, np.stack(wants), 2.5 / 255 / 0.224)
+# ---- geometry ----
+
+BORDERS = {0: cv2.BORDER_CONSTANT, 1: cv2.BORDER_REPLICATE, 2: cv2.BORDER_REFLECT, 3: cv2.BORDER_REFLECT_101,
+           4: cv2.BORDER_WRAP}
+for border, kind in BORDERS.items():
+    for h, w in ((1, 1), (1, 5), (7, 3), (20, 31)):
+        image = noise(h, w, 3)
+        extra = [int(n) for n in random.integers(0, 9, 4)]
+        want = cv2.copyMakeBorder(image, *extra, kind, value=(10, 20, 30))
+        same(f"border {border}", images.make_border(image, *extra, border=border, pad=(10, 20, 30, 0)), want, 0)
+        if border == 4:
+            continue  # OpenCV's remap wraps only what it reads whole
+        # OpenCV computes with places of 1/32 of a pixel, and so do these maps.
+        map_x = (random.integers(-6 * 32, (w + 6) * 32, (9, 40)) / 32).astype(np.float32)
+        map_y = (random.integers(-6 * 32, (h + 6) * 32, (9, 40)) / 32).astype(np.float32)
+        for name in ("linear", "cubic", "lanczos4"):
+            want = cv2.remap(image, map_x, map_y, KINDS[name], borderMode=kind, borderValue=(10, 20, 30))
+            have = images.remap(image, map_x, map_y, filter=name, border=border, pad=(10, 20, 30, 0))
+            same(f"remap of {h} x {w}, {name}, border {border}", have, want, 1)
+        whole_x, whole_y = np.floor(map_x), np.floor(map_y)
+        want = cv2.remap(image, whole_x, whole_y, cv2.INTER_NEAREST, borderMode=kind, borderValue=(10, 20, 30))
+        same("remap, nearest", images.remap(image, whole_x, whole_y, filter="nearest", border=border,
+                                            pad=(10, 20, 30, 0)), want, 0)
+# Between 1/32 of a pixel, this image changes by less than 0.3.
+y, x = np.mgrid[0:60, 0:80]
+smooth = np.stack([100 + 60 * np.sin(x / 12 + c) * np.cos(y / 15) for c in range(3)], 2).astype(np.uint8)
+turn = cv2.getRotationMatrix2D((39.5, 29.5), 25, 1.1)
+want = cv2.warpAffine(smooth, turn, (90, 50), borderMode=cv2.BORDER_REPLICATE)
+same("warp_affine", images.warp(smooth, turn, 50, 90, border=1), want, 2)
+want = cv2.warpAffine(smooth, turn, (90, 50), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
+                      borderMode=cv2.BORDER_REFLECT_101)
+same("warp_affine, inverse", images.warp(smooth, turn, 50, 90, border=3, inverse=True), want, 2)
+square = noise(9, 9, 3)
+same("rotate", images.rotate(square, 90), cv2.rotate(square, cv2.ROTATE_90_COUNTERCLOCKWISE), 0)
+corners = np.float32([[0, 0], [79, 0], [79, 59], [0, 59]])
+tilt = cv2.getPerspectiveTransform(corners, np.float32([[5, 3], [70, 9], [60, 50], [12, 44]]))
+want = cv2.warpPerspective(smooth, tilt, (80, 60), borderMode=cv2.BORDER_REPLICATE)
+same("warp_perspective", images.warp(smooth, tilt, 60, 80, border=1), want, 2)
 print(f"{count} results agree with OpenCV {cv2.__version__}")
