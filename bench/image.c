@@ -22,10 +22,13 @@ typedef struct npp_stream {
 typedef struct npp_size {
     int width, height;
 } npp_size;
+typedef struct npp_point {
+    int x, y;
+} npp_point;
 typedef struct npp_rect {
     int x, y, width, height;
 } npp_rect;
-enum { NPP_LINEAR = 2 };
+enum { NPP_LINEAR = 2, NPP_MASK_5_X_5 = 202, NPP_BORDER_REPLICATE = 2 };
 
 typedef struct npp {
     int (*resize)(const void *from, int step, npp_size size, npp_rect part, void *to, int to_step,
@@ -34,6 +37,8 @@ typedef struct npp {
                 npp_stream stream);
     int (*warp)(const void *from, npp_size size, int step, npp_rect part, void *to, int to_step,
                 npp_rect to_part, const double matrix[2][3], int filter, npp_stream stream);
+    int (*gauss)(const void *from, int step, npp_size size, npp_point at, void *to,
+                 int to_step, npp_size part, int mask, int border, npp_stream stream);
     npp_stream stream;
 } npp;
 
@@ -79,6 +84,7 @@ static void open_by_hand(subject *s)
     const acu_driver_table *cu = s->b->cu;
     find(open_npp("libnppig"), "nppiResize_8u_C3R_Ctx", &n->resize);
     find(open_npp("libnppig"), "nppiWarpAffine_8u_C3R_Ctx", &n->warp);
+    find(open_npp("libnppif"), "nppiFilterGaussBorder_8u_C3R_Ctx", &n->gauss);
     find(open_npp("libnppicc"), "nppiNV12ToRGB_8u_P2C3R_Ctx", &n->nv12);
     static const struct {
         unsigned attribute;
@@ -135,6 +141,14 @@ static void warp_by_npp(subject *s)
                              NPP_LINEAR, s->npp.stream), "nppiWarpAffine");
 }
 
+static void gauss_by_npp(subject *s)
+{
+    npp_size size = {s->width, s->height};
+    must_npp(s->npp.gauss(address_of(s->from), 3 * s->width, size, (npp_point){0, 0},
+                          address_of(s->to), 3 * s->width, size, NPP_MASK_5_X_5,
+                          NPP_BORDER_REPLICATE, s->npp.stream), "nppiFilterGaussBorder");
+}
+
 static void nv12_by_npp(subject *s)
 {
     const char *luma = address_of(s->from);
@@ -159,6 +173,11 @@ static acu_op *warp(subject *s)
 {
     const acu_image_options edge = {.size = sizeof edge, .border = ACU_BORDER_REPLICATE};
     return acu_into(s->to, acu_warp_affine(s->from, turned, s->height, s->width, &edge));
+}
+static acu_op *gauss(subject *s)
+{
+    const acu_image_options edge = {.size = sizeof edge, .border = ACU_BORDER_REPLICATE};
+    return acu_into(s->to, acu_gaussian_blur(s->from, 5, 5, 1, &edge));
 }
 static acu_op *nv12(subject *s)
 {
@@ -299,9 +318,13 @@ static void color_rows(subject *s)
     s->height = quick ? 36 : 2160;
     s->width = quick ? 64 : 3840;
     const int64_t h = s->height, w = s->width;
-    const row r = {"NV12 to RGB, 4K", nv12, NULL, s->npp.nv12 ? nv12_by_npp : NULL, 1, 0, 1.5,
-                   ACU_SHAPE(h * 3 / 2, w), ACU_SHAPE(h, w, 3), ACU_U8, 130};
-    compare(s, &r);
+    const row rows[] = {
+        {"NV12 to RGB, 4K", nv12, NULL, s->npp.nv12 ? nv12_by_npp : NULL, 1, 0, 1.5,
+         ACU_SHAPE(h * 3 / 2, w), ACU_SHAPE(h, w, 3), ACU_U8, 130},
+        {"Gaussian 5 x 5, RGB, 4K", gauss, NULL, s->npp.gauss ? gauss_by_npp : NULL, 1, 0, 1.5,
+         ACU_SHAPE(h, w, 3), ACU_SHAPE(h, w, 3), ACU_U8, 128}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        compare(s, &rows[i]);
 }
 
 int main(int argc, char **argv)

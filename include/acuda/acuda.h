@@ -62,7 +62,8 @@
  * op.h, ops.h                 operations and how they are composed; the built-in ones
  * arrange.h, index.h,         more of the built-in ones: joining, padding, reordering; elements by
  * sort.h, scan.h              index; sorting; running sums
- * image.h                     operations on images
+ * image.h, image_filters.h,   operations on images, and on boxes that detectors find in them
+ * boxes.h
  * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
  * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
  * managed.h, external.h       host and device; memory of other APIs and processes
@@ -78,6 +79,7 @@
 #define ACUDA_ACUDA_H
 
 #include <acuda/arrange.h>
+#include <acuda/boxes.h>
 #include <acuda/compile.h>
 #include <acuda/debug.h>
 #include <acuda/device.h>
@@ -90,6 +92,7 @@
 #include <acuda/group.h>
 #include <acuda/image.h>
 #include <acuda/index.h>
+#include <acuda/image_filters.h>
 #include <acuda/kernel.h>
 #include <acuda/managed.h>
 #include <acuda/memory.h>

@@ -111,6 +111,7 @@ typedef enum acu_range { ACU_LIMITED, ACU_FULL } acu_range;
  *   ACU_BORDER_REFLECT_101  dcb|abcd|cba
  */
 typedef enum acu_border {
+    ACU_BORDER_DEFAULT, /* constant; of filters (image_filters.h) another */
     ACU_BORDER_CONSTANT,
     ACU_BORDER_REPLICATE,
     ACU_BORDER_REFLECT,

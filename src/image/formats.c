@@ -55,7 +55,7 @@ acui_chroma acui_chroma_of(acu_pixels pixels)
 /* ---- colours ------------------------------------------------------------------------------- */
 
 /* The parts of red and blue in luma; the rest is green. */
-static void luma_of(acu_matrix matrix, double weight[3])
+void acui_luma_of(acu_matrix matrix, double weight[3])
 {
     weight[0] = matrix == ACU_BT709 ? 0.2126 : matrix == ACU_BT2020 ? 0.2627 : 0.299;
     weight[2] = matrix == ACU_BT709 ? 0.0722 : matrix == ACU_BT2020 ? 0.0593 : 0.114;
@@ -81,7 +81,7 @@ void acui_decode_of(acu_pixels pixels, acu_matrix matrix, acu_range range, float
 {
     double w[3];
     levels l = levels_of(pixels, range);
-    luma_of(matrix, w);
+    acui_luma_of(matrix, w);
     const double u[3] = {0, -2 * (1 - w[2]) * w[2] / w[1], 2 * (1 - w[2])};
     const double v[3] = {2 * (1 - w[0]), -2 * (1 - w[0]) * w[0] / w[1], 0};
     for (int c = 0; c < 3; c++) {
@@ -97,7 +97,7 @@ void acui_encode_of(acu_pixels pixels, acu_matrix matrix, acu_range range, doubl
 {
     double w[3];
     levels l = levels_of(pixels, range);
-    luma_of(matrix, w);
+    acui_luma_of(matrix, w);
     for (int c = 0; c < 3; c++) {
         mix[0][c] = l.white * w[c];
         mix[1][c] = l.reach * ((c == 2) - w[c]) / (2 * (1 - w[2]));
@@ -118,7 +118,7 @@ void acui_channels_mix(acu_pixels from, acu_pixels to, int channels, acu_matrix 
                        double mix[4][5])
 {
     double w[3];
-    luma_of(matrix, w);
+    acui_luma_of(matrix, w);
     memset(mix, 0, 4 * sizeof *mix);
     if (to == ACU_PIXELS_ANY || (to == from && !acui_is_yuv(to))) {
         for (int k = 0; k < channels; k++)
@@ -136,6 +136,17 @@ void acui_channels_mix(acu_pixels from, acu_pixels to, int channels, acu_matrix 
         mix[3][3] = 1;
     else
         mix[3][4] = 1;
+}
+
+void acui_mix_in_order(double m[3][4], acu_pixels pixels, double mix[4][5])
+{
+    memset(mix, 0, 4 * sizeof *mix);
+    for (int k = 0; k < 3; k++) {
+        for (int c = 0; c < 3; c++)
+            mix[place_of(pixels, k)][place_of(pixels, c)] = m[k][c];
+        mix[place_of(pixels, k)][4] = m[k][3];
+    }
+    mix[3][3] = 1;
 }
 
 /* ---- planes in one tensor ------------------------------------------------------------------ */

@@ -60,6 +60,9 @@ void acui_decode_of(acu_pixels pixels, acu_matrix matrix, acu_range range, float
 /* From R, G, B from 0 to 1 to Y, U, V as stored; `add` comes on top. */
 void acui_encode_of(acu_pixels pixels, acu_matrix matrix, acu_range range, double mix[3][3],
                     double add[3]);
+void acui_luma_of(acu_matrix matrix, double weight[3]); /* of red, green and blue */
+/* The same for a matrix of red, green and blue (and 1), in the order of the pixels' channels. */
+void acui_mix_in_order(double m[3][4], acu_pixels pixels, double mix[4][5]);
 /* From the channels of `from` (and 1), from 0 to 1, to those of `to`. */
 void acui_channels_mix(acu_pixels from, acu_pixels to, int channels, acu_matrix matrix,
                        double mix[4][5]);
@@ -104,6 +107,8 @@ typedef struct acui_request {
     int64_t height, width; /* 0: of the region */
     enum acui_scaling scaling;
     double scale, bias;
+    bool own_mix;       /* of pixels from 0 to 1, instead of what follows from the formats */
+    double mix[4][5];
     int rank; /* of the result; 0: as the source's */
     size_t frames;
     acui_frame frame[];
@@ -125,9 +130,13 @@ acu_op *acui_refused(acu_op *failed, acu_op *const *operands, size_t count);
 /* Reads the first operand as images, and sets `at` for a result of the same size. */
 acu_op *acui_pair_of(acu_planning *p, const char *name, const acu_image_options *o, acui_view *v,
                      acui_image_pair *at);
-/* The result, of the size that is in `at` now. */
+/* The result, of the size that is in `at` now; it may not be where an operand is. */
 acu_op *acui_pair_result(acu_planning *p, const char *name, const acu_image_options *o,
                          const acui_view *v, acu_dtype dtype, acui_image_pair *at);
+/* The same, for operations that read only the pixel that they write. */
+acu_op *acui_pair_result_at(acu_planning *p, const char *name, const acu_image_options *o,
+                            const acui_view *v, acu_dtype dtype, acui_image_pair *at);
+void acui_turn_of(double degrees, double *sine, double *cosine);
 
 /* Launch a kernel of a family with a block for each 32 x 8 pixels of each image. */
 acu_op *acui_image_launch(acu_planning *p, const char *name, const char *family,

@@ -70,7 +70,7 @@ typedef struct acui_encode {
     float add[3];
 } acui_encode;
 
-/* As acu_border. */
+/* As acu_border, without its default. */
 enum acui_border_kind {
     ACUI_BORDER_CONSTANT,
     ACUI_BORDER_REPLICATE,
@@ -100,5 +100,69 @@ typedef struct acui_warp {
     int kind, filter, reach; /* reach: half the pixels of a filter */
     float cubic, lobes;
 } acui_warp;
+
+#define ACUI_FILTER_TILE 32 /* rows of the result that a block filters at a time */
+#define ACUI_FILTER_TAPS 63 /* of a separable filter, along an axis */
+#define ACUI_MEDIAN_SIDE 7
+#define ACUI_MORPH_SIDE 63
+
+typedef struct acui_separable {
+    acui_image_pair at;
+    int across_taps, down_taps; /* odd */
+    float across[ACUI_FILTER_TAPS], down[ACUI_FILTER_TAPS];
+} acui_separable;
+
+/* A window around each pixel, of odd sides. */
+typedef struct acui_window {
+    acui_image_pair at;
+    int width, height;
+    int dilate;         /* the largest, not the smallest */
+    float color, space; /* of a bilateral filter: exponents of squares of distances */
+    unsigned long long mask[ACUI_MORPH_SIDE]; /* bit i of row j: that pixel counts */
+} acui_window;
+
+enum acui_point_kind {
+    ACUI_POINT_BINARY, /* the first ones are as acu_threshold_kind */
+    ACUI_POINT_BINARY_INVERSE,
+    ACUI_POINT_TRUNCATE,
+    ACUI_POINT_TO_ZERO,
+    ACUI_POINT_TO_ZERO_INVERSE,
+    ACUI_POINT_GAMMA,
+    ACUI_POINT_TABLE
+};
+
+typedef struct acui_point {
+    acui_image_pair at;
+    int kind;
+    int given; /* the limit is in memory, for each image */
+    float limit, value, full;
+    long long table_image, table_channel, table_entry;
+} acui_point;
+
+typedef struct acui_composite {
+    acui_image_pair at; /* of the lower image, and the result */
+    long long image, row, column, channel; /* of the upper image */
+    float full;
+    int premultiplied;
+} acui_composite;
+
+typedef struct acui_strides {
+    long long image, row, column;
+} acui_strides;
+
+typedef struct acui_boxes {
+    long long count, others, most; /* boxes; those of the other list; that are kept at most */
+    acui_strides boxes, more, classes, out; /* more: the other boxes, or scores */
+    float overlap, least;
+    int has_classes;
+} acui_boxes;
+
+typedef struct acui_draw {
+    acui_image_pair at;
+    long long count, boxes_count; /* that are drawn; that there are */
+    acui_strides boxes, which;
+    float half; /* of the thickness */
+    int has_which;
+} acui_draw;
 
 #endif

@@ -229,6 +229,8 @@ static void set_numbers(plan *m)
     double mix[4][5], full_in = acui_full_of(dtype), full_out = acui_full_of(m->out.dtype);
     double full = p->yuv ? 1 : full_in; /* what the kernel's numbers have */
     acui_channels_mix(m->from, r->o.pixels, p->channels, r->o.matrix, mix);
+    if (r->own_mix)
+        memcpy(mix, r->mix, sizeof mix);
     for (int k = 0; k < 4; k++) {
         double deviation = r->o.deviation[k] != 0 ? (double)r->o.deviation[k] : 1;
         double scale = full_out / deviation, mean = (double)r->o.mean[k];

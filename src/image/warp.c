@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-_Static_assert((int)ACUI_BORDER_CONSTANT == (int)ACU_BORDER_CONSTANT &&
-                   (int)ACUI_BORDER_REPLICATE == (int)ACU_BORDER_REPLICATE &&
-                   (int)ACUI_BORDER_REFLECT == (int)ACU_BORDER_REFLECT &&
-                   (int)ACUI_BORDER_REFLECT_101 == (int)ACU_BORDER_REFLECT_101 &&
-                   (int)ACUI_BORDER_WRAP == (int)ACU_BORDER_WRAP,
-               "kernels know borders by the same numbers");
+_Static_assert((int)ACUI_BORDER_CONSTANT == (int)ACU_BORDER_CONSTANT - 1 &&
+                   (int)ACUI_BORDER_REPLICATE == (int)ACU_BORDER_REPLICATE - 1 &&
+                   (int)ACUI_BORDER_REFLECT == (int)ACU_BORDER_REFLECT - 1 &&
+                   (int)ACUI_BORDER_REFLECT_101 == (int)ACU_BORDER_REFLECT_101 - 1 &&
+                   (int)ACUI_BORDER_WRAP == (int)ACU_BORDER_WRAP - 1,
+               "kernels know borders by these numbers");
 
 typedef struct warping {
     char name[20];
@@ -59,7 +59,7 @@ static acu_op *read_map(acu_planning *p, const warping *w, int which, acui_warp 
 }
 
 /* sin and cos of degrees, exact by quarters; by their series, as the library does without libm. */
-static void turn_of(double degrees, double *sine, double *cosine)
+void acui_turn_of(double degrees, double *sine, double *cosine)
 {
     double quarters = degrees / 90;
     int64_t whole = (int64_t)(quarters + (quarters < 0 ? -0.5 : 0.5));
@@ -83,7 +83,7 @@ static void turn_of(double degrees, double *sine, double *cosine)
 static void set_turn(acui_warp *p, double degrees)
 {
     double s, c, x = (p->at.width - 1) / 2.0, y = (p->at.height - 1) / 2.0;
-    turn_of(degrees, &s, &c);
+    acui_turn_of(degrees, &s, &c);
     const double back[9] = {c, -s, x - c * x + s * y, s, c, y - s * x - c * y, 0, 0, 1};
     memcpy(p->matrix, back, sizeof back);
 }
@@ -109,21 +109,15 @@ acu_op *acui_pair_of(acu_planning *p, const char *name, const acu_image_options 
                             .height = (int)v->height, .images = (int)v->images,
                             .channels = (int)v->channels, .dtype = (int)v->dtype,
                             .out_width = (int)v->width, .out_height = (int)v->height,
-                            .border = (int)o->border,
+                            .border = o->border ? (int)o->border - 1 : ACUI_BORDER_CONSTANT,
                             .pad = {o->pad[0], o->pad[1], o->pad[2], o->pad[3]}};
     return NULL;
 }
 
-acu_op *acui_pair_result(acu_planning *p, const char *name, const acu_image_options *o,
-                         const acui_view *v, acu_dtype dtype, acui_image_pair *at)
+acu_op *acui_pair_result_at(acu_planning *p, const char *name, const acu_image_options *o,
+                            const acui_view *v, acu_dtype dtype, acui_image_pair *at)
 {
     acui_view out;
-    const acu_tensor *given = p->out.tensor;
-    for (size_t i = 0; given && i < p->count; i++)
-        if (acu_tensor_buffer(given) == acu_tensor_buffer(p->values[i].tensor) &&
-            acui_same_place(given, p->values[i].tensor))
-            return acu_op_fail(ACU_ERR_SHARED, name, p->site, "%s can not overwrite its operand "
-                               "%zu, of which a pixel is read for several others", name, i);
     acu_shape shape = acui_view_shape(o->layout, v->rank, v->images, at->out_height, at->out_width,
                                       v->channels);
     acu_op *op = acui_view_result(p, name, dtype, o->layout, shape, &out);
@@ -135,6 +129,18 @@ acu_op *acui_pair_result(acu_planning *p, const char *name, const acu_image_opti
     at->out_channel = out.channel;
     at->out_dtype = (int)dtype;
     return op;
+}
+
+acu_op *acui_pair_result(acu_planning *p, const char *name, const acu_image_options *o,
+                         const acui_view *v, acu_dtype dtype, acui_image_pair *at)
+{
+    const acu_tensor *given = p->out.tensor;
+    for (size_t i = 0; given && i < p->count; i++)
+        if (acu_tensor_buffer(given) == acu_tensor_buffer(p->values[i].tensor) &&
+            acui_same_place(given, p->values[i].tensor))
+            return acu_op_fail(ACU_ERR_SHARED, name, p->site, "%s can not overwrite its operand "
+                               "%zu, of which a pixel is read for several others", name, i);
+    return acui_pair_result_at(p, name, o, v, dtype, at);
 }
 
 static acu_op *plan_warp(acu_planning *p)

@@ -116,6 +116,13 @@ def make_border(image, top, bottom, left, right, **given):
     return down(_border(up(image), top, bottom, left, right, options(**given), _SITE))
 
 
+def run(name, image, *numbers, **given):
+    """An operation of image_filters.h on an image and numbers."""
+    kinds = [c_double if isinstance(n, float) else c_int for n in numbers]
+    function = _declare(_lib, c_void_p, "acu_op_" + name, c_void_p, *kinds, POINTER(Options), Site)
+    return down(function(up(image), *numbers, options(**given), _SITE))
+
+
 def to_tensor(frames, height, width, **given):
     """frames: (pixels, [planes], region or None)"""
     made = [Frame(PIXELS[pixels], HWC, (c_void_p * 3)(*[up(p) for p in planes]), Region(*(region or ())))

@@ -111,15 +111,15 @@ have = images.to_tensor(frames, 24, 32, fit=1, pad=(114, 114, 114, 0), layout=im
 same("NV12 frames to a tensor", have, np.stack(wants), 2.5 / 255 / 0.224)
 # ---- geometry ----
 
-BORDERS = {0: cv2.BORDER_CONSTANT, 1: cv2.BORDER_REPLICATE, 2: cv2.BORDER_REFLECT, 3: cv2.BORDER_REFLECT_101,
-           4: cv2.BORDER_WRAP}
+BORDERS = {1: cv2.BORDER_CONSTANT, 2: cv2.BORDER_REPLICATE, 3: cv2.BORDER_REFLECT, 4: cv2.BORDER_REFLECT_101,
+           5: cv2.BORDER_WRAP}
 for border, kind in BORDERS.items():
     for h, w in ((1, 1), (1, 5), (7, 3), (20, 31)):
         image = noise(h, w, 3)
         extra = [int(n) for n in random.integers(0, 9, 4)]
         want = cv2.copyMakeBorder(image, *extra, kind, value=(10, 20, 30))
         same(f"border {border}", images.make_border(image, *extra, border=border, pad=(10, 20, 30, 0)), want, 0)
-        if border == 4:
+        if border == 5:
             continue  # OpenCV's remap wraps only what it reads whole
         # OpenCV computes with places of 1/32 of a pixel, and so do these maps.
         map_x = (random.integers(-6 * 32, (w + 6) * 32, (9, 40)) / 32).astype(np.float32)
@@ -137,14 +137,50 @@ y, x = np.mgrid[0:60, 0:80]
 smooth = np.stack([100 + 60 * np.sin(x / 12 + c) * np.cos(y / 15) for c in range(3)], 2).astype(np.uint8)
 turn = cv2.getRotationMatrix2D((39.5, 29.5), 25, 1.1)
 want = cv2.warpAffine(smooth, turn, (90, 50), borderMode=cv2.BORDER_REPLICATE)
-same("warp_affine", images.warp(smooth, turn, 50, 90, border=1), want, 2)
+same("warp_affine", images.warp(smooth, turn, 50, 90, border=2), want, 2)
 want = cv2.warpAffine(smooth, turn, (90, 50), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP,
                       borderMode=cv2.BORDER_REFLECT_101)
-same("warp_affine, inverse", images.warp(smooth, turn, 50, 90, border=3, inverse=True), want, 2)
+same("warp_affine, inverse", images.warp(smooth, turn, 50, 90, border=4, inverse=True), want, 2)
 square = noise(9, 9, 3)
 same("rotate", images.rotate(square, 90), cv2.rotate(square, cv2.ROTATE_90_COUNTERCLOCKWISE), 0)
 corners = np.float32([[0, 0], [79, 0], [79, 59], [0, 59]])
 tilt = cv2.getPerspectiveTransform(corners, np.float32([[5, 3], [70, 9], [60, 50], [12, 44]]))
 want = cv2.warpPerspective(smooth, tilt, (80, 60), borderMode=cv2.BORDER_REPLICATE)
-same("warp_perspective", images.warp(smooth, tilt, 60, 80, border=1), want, 2)
+same("warp_perspective", images.warp(smooth, tilt, 60, 80, border=2), want, 2)
+# ---- filters, levels ----
+
+for h, w in ((1, 1), (1, 6), (5, 2), (34, 45)):
+    image = noise(h, w, 3)
+    gray = np.ascontiguousarray(image[:, :, :1])
+    for border, kind in BORDERS.items():
+        if border in (1, 5):
+            continue  # OpenCV's filters have no colour for the border, and do not wrap
+        what = f"of {h} x {w}, border {border}"
+        same("box " + what, images.run("box_blur", image, 3, 5, border=border),
+             cv2.blur(image, (5, 3), borderType=kind), 1)
+        same("Gaussian " + what, images.run("gaussian_blur", image, 7, 5, 1.3, border=border),
+             cv2.GaussianBlur(image, (5, 7), 1.3, 1.3, borderType=kind), 1)
+        for dx, dy, size in ((1, 0, 3), (0, 1, 5), (1, 1, 3), (2, 0, 7)):
+            same("Sobel " + what, images.run("sobel", image, dx, dy, size, border=border,
+                                             dtype=images.DTYPES["float32"]),
+                 cv2.Sobel(image, cv2.CV_32F, dx, dy, ksize=size, borderType=kind), 0.01)
+        same("bilateral " + what, images.run("bilateral", image, 5, 30.0, 2.0, border=border),
+             cv2.bilateralFilter(image, 5, 30, 2, borderType=kind), 1)
+    for size in (3, 5, 7):
+        same(f"median {size}", images.run("median_blur", image, size), cv2.medianBlur(image, size), 0)
+    for shape in range(3):
+        element = cv2.getStructuringElement(shape, (7, 5))
+        for morph in range(4):
+            want = cv2.morphologyEx(image, morph, element)
+            same(f"morphology {morph}, shape {shape}", images.run("morphology", image, morph, shape, 5, 7), want, 0)
+    for kind in range(5):
+        want = cv2.threshold(image, 120, 200, kind)[1]
+        same(f"threshold {kind}", images.run("threshold", image, kind, 120.0, 200.0), want, 0)
+    hills = np.where(gray < 100, 40 + gray // 4, 150 + gray // 4).astype(np.uint8)
+    want = cv2.threshold(hills, 0, 255, cv2.THRESH_BINARY | cv2.THRESH_OTSU)[1]
+    if h > 1:
+        same("Otsu", images.run("threshold_otsu", hills, 0, 255.0), want, 0)
+    want = np.stack([cv2.calcHist([image], [c], None, [256], [0, 256])[:, 0] for c in range(3)])
+    same("histogram", images.run("histogram", image), want, 0)
+    same("equalize", images.run("equalize", gray), cv2.equalizeHist(gray), 1)
 print(f"{count} results agree with OpenCV {cv2.__version__}")

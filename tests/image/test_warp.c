@@ -113,7 +113,7 @@ static void remaps(void **state)
     (void)state;
     int turn = 0;
     for (int filter = 0; filter < 5; filter++)
-        for (int border = 0; border <= ACU_BORDER_WRAP; border++, turn++) {
+        for (int border = ACU_BORDER_CONSTANT; border <= ACU_BORDER_WRAP; border++, turn++) {
             acu_image_options o = {.size = sizeof o, .filter = filters[filter],
                                    .border = (acu_border)border, .pad = {0.5f, 1, 0.25f, 0},
                                    .layout = turn % 2 ? ACU_CHW : ACU_HWC};
@@ -131,12 +131,12 @@ static void remaps_from_nowhere(void **state)
     acu_tensor *image = tensor_with(device, ACU_U8, ACU_SHAPE(1, 4), pixels);
     acu_tensor *mx = map_upload(map, ACU_SHAPE(1, 5), 0);
     acu_tensor *my = map_upload(zero, ACU_SHAPE(1, 5), 0);
-    for (int border = 0; border <= ACU_BORDER_WRAP; border++) {
+    for (int border = ACU_BORDER_CONSTANT; border <= ACU_BORDER_WRAP; border++) {
         const acu_image_options o = {.size = sizeof o, .border = (acu_border)border, .pad = {7},
                                      .filter = ACU_NEAREST};
         uint8_t *have = result_of(device, acu_remap(image, mx, my, &o), ACU_U8, ACU_SHAPE(1, 5));
         if (border < ACU_BORDER_REFLECT)
-            assert_memory_equal(have, border ? replicate : constant, 5);
+            assert_memory_equal(have, border == ACU_BORDER_REPLICATE ? replicate : constant, 5);
         for (int i = 0; border >= ACU_BORDER_REFLECT && i < 5; i++)
             assert_true(have[i] >= 10 && have[i] <= 40 && have[i] % 10 == 0);
         free(have);
@@ -177,7 +177,7 @@ static void warps(void **state)
     const double back[9] = {1.6, -0.8, -3.2, 0.8, 1.6, -5.6, 0, 0, 1};
     const double tilt[9] = {1, 0, 0, 0, 1, 0, 0.01, 0.02, 1};
     const double untilt[9] = {1, 0, 0, 0, 1, 0, -0.01, -0.02, 1};
-    for (int border = 0; border <= ACU_BORDER_WRAP; border++)
+    for (int border = ACU_BORDER_CONSTANT; border <= ACU_BORDER_WRAP; border++)
         for (int inverse = 0; inverse < 2; inverse++) {
             const acu_image_options o = {.size = sizeof o, .border = (acu_border)border,
                                          .inverse = inverse, .pad = {0.5f, 0.25f, 0.125f}};
@@ -224,7 +224,7 @@ static void rotates(void **state)
 static void makes_borders(void **state)
 {
     (void)state;
-    for (int border = 0; border <= ACU_BORDER_WRAP; border++) {
+    for (int border = ACU_BORDER_CONSTANT; border <= ACU_BORDER_WRAP; border++) {
         const acu_image_options o = {.size = sizeof o, .border = (acu_border)border,
                                      .pad = {1, 2, 3}, .layout = border % 2 ? ACU_CHW : ACU_HWC};
         picture source = picture_noise(2, 3, 2, 3, ACU_U16), to = picture_new(2, 3 + 9, 2 + 8, 3);
@@ -256,7 +256,7 @@ static void refusals(void **state)
     assert_works(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(8, 9, 3), &x));
     assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(8, 9), &map));
     const acu_image_options area = {.size = sizeof area, .filter = ACU_AREA};
-    const acu_image_options border = {.size = sizeof border, .border = (acu_border)5};
+    const acu_image_options border = {.size = sizeof border, .border = (acu_border)6};
     const double flat[9] = {1, 2, 0, 2, 4, 0, 0, 0, 1}, nan[6] = {NAN, 0, 0, 0, 1, 0};
     refuses(acu_remap(x, map, acu_zeros(ACU_F32, ACU_SHAPE(8, 8)), NULL), ACU_ERR_SHAPE,
             "map_y is f32 [8, 8]|8 x 9");
@@ -265,7 +265,7 @@ static void refusals(void **state)
     refuses(acu_remap(x, acu_zeros(ACU_F32, ACU_SHAPE(2, 8, 9)), map, NULL), ACU_ERR_SHAPE,
             "for 2 images, and there are 1");
     refuses(acu_remap(x, map, map, &area), ACU_ERR_INVALID, "remap|for resizing");
-    refuses(acu_remap(x, map, map, &border), ACU_ERR_INVALID, "options.border is 5");
+    refuses(acu_remap(x, map, map, &border), ACU_ERR_INVALID, "options.border is 6");
     refuses(acu_warp_affine(x, flat, 8, 9, NULL), ACU_ERR_INVALID, "no inverse");
     refuses(acu_warp_affine(x, nan, 8, 9, NULL), ACU_ERR_INVALID, "no inverse");
     refuses(acu_warp_affine(x, NULL, 8, 9, NULL), ACU_ERR_INVALID, "acu_warp_affine|NULL");
