@@ -54,7 +54,7 @@ static void decode_form(sx_decoder *d)
     }
     if (!sx_decode_int(d) && !sx_decode_float(d) && !sx_decode_bits(d) && !sx_decode_compare(d) &&
         !sx_decode_move(d) && !sx_decode_cvt(d) && !sx_decode_memory(d) && !sx_decode_async(d) &&
-        !sx_decode_warp(d) && !sx_decode_control(d))
+        !sx_decode_warp(d) && !sx_decode_matrix(d) && !sx_decode_control(d))
         sx_refuse_inst(d);
     check_modifiers(d);
 }

@@ -182,6 +182,7 @@ bool sx_decode_cvt(sx_decoder *d);
 bool sx_decode_memory(sx_decoder *d);
 bool sx_decode_async(sx_decoder *d);
 bool sx_decode_warp(sx_decoder *d);
+bool sx_decode_matrix(sx_decoder *d);
 bool sx_decode_control(sx_decoder *d);
 void sx_forget_addresses(sx_decoder *d);          /* a block begins */
 void sx_emit_jump(sx_decoder *d, uint32_t block); /* unless that block comes next anyway */

@@ -29,6 +29,10 @@ bool sx_needs_branch_around(const ptx_function *fn, const ptx_inst *inst)
     case PTX_OP_REDUX:
     case PTX_OP_ELECT:
     case PTX_OP_NANOSLEEP:
+    case PTX_OP_MMA:
+    case PTX_OP_LDMATRIX:
+    case PTX_OP_STMATRIX:
+    case PTX_OP_MOVMATRIX:
         return true;
     default:
         return false;

@@ -278,6 +278,9 @@ void sx_lanes_exit(sx_warp *w, uint32_t lanes);
 #define SX_COST_CALL 4
 #define SX_COST_SPIN 256
 
+/* op_warp.c: false: the lanes that the member masks name are not all here; wait for them */
+bool sx_converged(const sx_insn *i, sx_warp *w, uint32_t operand);
+
 /* barrier.c */
 void sx_barrier_exit(sx_block *b, sx_warp *w);
 

@@ -37,7 +37,7 @@ SX_INLINE uint32_t complete_lanes(const sx_warp *w, const u32 *masks, uint32_t l
  * The lanes that the member masks name must all be here. They wait for each other, except for lanes
  * that have exited or can not come; teams that are complete go on. False: no team goes on now.
  */
-static SX_NO_TSAN bool converged(const sx_insn *i, sx_warp *w, uint32_t operand)
+SX_NO_TSAN bool sx_converged(const sx_insn *i, sx_warp *w, uint32_t operand)
 {
     if (w->full && !w->forced)
         return true; /* no lane is elsewhere */
@@ -55,7 +55,7 @@ static SX_NO_TSAN bool converged(const sx_insn *i, sx_warp *w, uint32_t operand)
 
 #define CONVERGE(operand) \
     do { \
-        if (!converged(i, w, operand)) \
+        if (!sx_converged(i, w, operand)) \
             return sx_group_wait_sync(w, i); \
     } while (0)
 

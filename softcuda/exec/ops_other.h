@@ -47,9 +47,12 @@
     X(copy_async) X(copy_bulk) X(mbarrier_init) X(mbarrier_arrive) X(mbarrier_expect)              \
     X(mbarrier_complete) X(mbarrier_test) X(mbarrier_test_parity) X(mbarrier_pending)
 
+/* op_matrix.c */
+#define SX_OPS_MATRIX(X) X(mma) X(ldmatrix) X(stmatrix) X(movmatrix)
+
 #define SX_OPS_OTHER(X)                                                                            \
     SX_OPS_CONTROL(X) SX_OPS_WARP(X) SX_OPS_ATOM(X) SX_OPS_ROUND(X) SX_OPS_MISC(X)   \
-    SX_OPS_ASYNC(X)
+    SX_OPS_ASYNC(X) SX_OPS_MATRIX(X)
 
 /* clang-format on */
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "exec/decode.h"
+#include "exec/matrix.h"
 #include "exec/ops.h"
 
 typedef struct lives {
@@ -29,6 +30,15 @@ static void visit(uint32_t operand, bool is_result, visitor see, void *context)
         see(context, operand >> 2, is_result);
 }
 
+/* Registers that an instruction has no room for in itself. */
+static sx_call_info *lists_of(const sx_insn *i)
+{
+    if (i->fn == sx_op_mma)
+        return ((const sx_product *)i->info)->lists;
+    /* ours until the module is loaded */
+    return i->fn == sx_op_call ? (sx_call_info *)(uintptr_t)i->info : NULL;
+}
+
 /* Sources first, then results. */
 static void visit_insn(const sx_decoder *d, size_t at, visitor see, void *context)
 {
@@ -38,7 +48,7 @@ static void visit_insn(const sx_decoder *d, size_t at, visitor see, void *contex
     for (unsigned n = 0; n < SX_OPERANDS; n++)
         if (n >= i->results || soft)
             visit(i->o[n], false, see, context);
-    const sx_call_info *call = i->fn == sx_op_call ? i->info : NULL;
+    const sx_call_info *call = lists_of(i);
     const uint32_t count = call ? call->arg_count + call->return_count : 0;
     for (uint32_t n = 0; n < count; n++)
         if (call->places[n].is_reg && (n < call->arg_count || soft))
@@ -215,11 +225,8 @@ static void rewrite_all(sx_decoder *d)
         rewrite(d, &i->guard);
         for (unsigned n = 0; n < SX_OPERANDS; n++)
             rewrite(d, &i->o[n]);
-        if (i->fn != sx_op_call)
-            continue;
-        sx_call_info *info = (sx_call_info *)(uintptr_t)i->info; /* ours until the module is
-                                                                  * loaded */
-        for (uint32_t n = 0; n < info->arg_count + info->return_count; n++)
+        sx_call_info *info = lists_of(i);
+        for (uint32_t n = 0; info && n < info->arg_count + info->return_count; n++)
             if (info->places[n].is_reg)
                 rewrite(d, &info->places[n].at);
     }
