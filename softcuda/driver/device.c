@@ -37,12 +37,13 @@ typedef struct setting {
     uint64_t value, least, most; /* the default and then the value; its bounds */
 } setting;
 
-enum { DEVICES, MEMORY, SM, RACES, HEAL, SETTINGS };
+enum { DEVICES, MEMORY, SM, RACES, EXACT, HEAL, SETTINGS };
 static setting settings[SETTINGS] = {
     {"SOFTCUDA_DEVICES", 1, 1, SD_MAX_DEVICES},
     {"SOFTCUDA_MEMORY", MEMORY_DEFAULT, MEMORY_LEAST, MEMORY_MOST},
     {"SOFTCUDA_SM", SM_DEFAULT, 50, 120},
     {"SOFTCUDA_RACES", 0, 0, 1},
+    {"SOFTCUDA_EXACT", 0, 0, 1},
     {"SOFTCUDA_HEAL", 0, 0, 1},
 };
 
@@ -113,6 +114,7 @@ static unsigned start(void)
         return result;
     int count = (int)settings[DEVICES].value;
     sd.races = settings[RACES].value != 0;
+    sd.exact = settings[EXACT].value != 0;
     for (int i = 0; i < count; i++)
         if (!init_device(&sd.devices[i], i))
             return ACU_CUDA_ERROR_OUT_OF_MEMORY;

@@ -59,6 +59,7 @@ typedef struct sd_device {
 typedef struct sd_driver {
     _Atomic bool ready;  /* cuInit was called */
     bool races;          /* SOFTCUDA_RACES */
+    bool exact;          /* SOFTCUDA_EXACT */
     _Atomic bool forked; /* this process is a forked child, which inherited the driver without its
                           * threads */
     bool heal;           /* SOFTCUDA_HEAL: a fault ends with its context */

@@ -5,6 +5,7 @@
 #include "driver/calls.h"
 #include "driver/error_texts.h"
 #include "driver/softcuda.h"
+#include "driver/trace.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char last[TEXT_BYTES]; /* the process's, under the lock */
+static FILE *report;          /* where sentences go, too; under the lock; never closed */
 
 /* Each thread's copy, freed with the thread. Not thread-local storage, because a library that is
  * loaded by dlopen has little of that. */
@@ -51,8 +53,25 @@ void sd_error_say(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     pthread_mutex_lock(&lock);
+    if (report && strcmp(last, text) != 0) /* a program may try the same again and again */
+        fprintf(report, "softcuda: %s\n", text);
     memcpy(last, text, sizeof last);
     pthread_mutex_unlock(&lock);
+}
+
+bool sd_report_open(char *why, size_t bytes)
+{
+    const char *name = secure_getenv("SOFTCUDA_REPORT");
+    if (!name || !*name)
+        return true;
+    pthread_mutex_lock(&lock);
+    if (!report && strcmp(name, "stderr") == 0)
+        report = stderr;
+    else if (!report)
+        report = sd_file_open("SOFTCUDA_REPORT", name, why, bytes);
+    const bool open = report != NULL;
+    pthread_mutex_unlock(&lock);
+    return open;
 }
 
 const char *softcuda_last_error_text(void)

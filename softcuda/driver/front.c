@@ -85,7 +85,8 @@ unsigned sd_front_init(void)
     const char *trace = secure_getenv("SOFTCUDA_TRACE"), *seed = secure_getenv("SOFTCUDA_SEED");
     const char *faults = secure_getenv("SOFTCUDA_FAULTS");
     char why[512];
-    if ((trace && *trace && !sd_trace_on() && !sd_trace_open(trace, why, sizeof why)) ||
+    if (!sd_report_open(why, sizeof why) ||
+        (trace && *trace && !sd_trace_on() && !sd_trace_open(trace, why, sizeof why)) ||
         (faults && *faults && !sd_faults_on() && !sd_faults_read(faults, why, sizeof why))) {
         sd_error_say("%s", why);
         return ACU_CUDA_ERROR_INVALID_VALUE;

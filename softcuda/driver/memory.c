@@ -13,11 +13,12 @@
 
 /* Only the two ends of large memory are spoilt, so that its pages come as they are used. */
 #define SPOILT_WHOLE ((uint64_t)1 << 20)
+#define SPOILT_EXACT ((uint64_t)64 << 20) /* instead, with SOFTCUDA_EXACT */
 #define SPOILT_END ((uint64_t)64 << 10)
 
 void sd_memory_spoil(char *host, uint64_t bytes)
 {
-    uint64_t first = bytes <= SPOILT_WHOLE ? bytes : SPOILT_END;
+    uint64_t first = bytes <= (sd.exact ? SPOILT_EXACT : SPOILT_WHOLE) ? bytes : SPOILT_END;
     memset(host, SX_UNWRITTEN, first);
     if (first < bytes)
         memset(host + bytes - SPOILT_END, SX_UNWRITTEN, SPOILT_END);

@@ -10,6 +10,10 @@
  *                     here by default, every context of the process, old or new, answers the
  *                     error until the process ends. For experiments; nothing should rely on it.
  *   SOFTCUDA_RACES    1: races in the shared memory of kernels are faults
+ *   SOFTCUDA_EXACT    1: all of newly allocated memory holds bytes of 0xff (not only the ends of
+ *                     large memory); and acuda's own pools keep nothing, and round no size up
+ *   SOFTCUDA_REPORT   "stderr" or a file: each kernel fault and each refused module or kernel is
+ *                     written there as one line; "%p" in the name stands for the process id
  *   SOFTCUDA_SEED     a number that alone decides how streams interleave; see schedule.h
  *   SOFTCUDA_FAULTS   a script of what goes wrong, and where; see faults.h
  *   SOFTCUDA_TRACE    a file for the program's calls and the streams' works, in order; "%p" in its

@@ -7,6 +7,7 @@
 #include "driver/symbols.h"
 #include "driver/calls.h"
 #include "driver/context.h"
+#include "driver/errors.h"
 #include "driver/softcuda.h"
 
 #include <string.h>
@@ -181,6 +182,11 @@ unsigned sd_cuGetExportTable(const void **table, const acu_CUuuid *id)
     if (!table || !id)
         return ACU_CUDA_ERROR_INVALID_VALUE;
     *table = NULL;
+    char why[512]; /* asked before cuInit; that will say what is wrong with the setting */
+    (void)sd_report_open(why, sizeof why);
+    sd_error_say("the program asks for tables that NVIDIA does not document (cuGetExportTable), as "
+                 "the CUDA run-time library does (\"named symbol not found\"): programs of that "
+                 "library do not run on the software device, those of the driver API do");
     return ACU_CUDA_ERROR_NOT_FOUND;
 }
 

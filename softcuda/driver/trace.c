@@ -24,22 +24,29 @@ bool sd_trace_on(void)
     return file != NULL;
 }
 
-bool sd_trace_open(const char *name, char *why, size_t bytes)
+FILE *sd_file_open(const char *variable, const char *name, char *why, size_t bytes)
 {
     char path[NAME_BYTES];
+    FILE *opened = NULL;
     const char *process = strstr(name, "%p");
     int length = process ? snprintf(path, sizeof path, "%.*s%ld%s", (int)(process - name), name,
                                     (long)getpid(), process + 2)
                          : snprintf(path, sizeof path, "%s", name);
     int error = errno;
     if (length > 0 && (size_t)length < sizeof path)
-        file = fopen(path, "we");
-    if (!file)
-        snprintf(why, bytes, "SOFTCUDA_TRACE=%s: the file cannot be written: %s", name,
+        opened = fopen(path, "we");
+    if (!opened)
+        snprintf(why, bytes, "%s=%s: the file cannot be written: %s", variable, name,
                  strerror(errno));
     else
-        setvbuf(file, NULL, _IOLBF, BUFSIZ);
+        setvbuf(opened, NULL, _IOLBF, BUFSIZ);
     errno = error;
+    return opened;
+}
+
+bool sd_trace_open(const char *name, char *why, size_t bytes)
+{
+    file = sd_file_open("SOFTCUDA_TRACE", name, why, bytes);
     return file != NULL;
 }
 

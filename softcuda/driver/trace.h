@@ -10,9 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct sd_stream;
 struct sd_work;
+
+/*
+ * Open the file that a variable of the environment names, to write lines to it; "%p" in the name
+ * stands for the process id. NULL: a sentence says why.
+ */
+FILE *sd_file_open(const char *variable, const char *name, char *why, size_t bytes);
 
 /* Begin to write; "%p" in the name stands for the process id. False: a sentence says why. */
 bool sd_trace_open(const char *name, char *why, size_t bytes);

@@ -22,11 +22,11 @@ static void push(ptx_parser *p, ptx_operand operand)
 const ptx_operand *ptx_take_scratch(ptx_parser *p, size_t mark, uint32_t *count)
 {
     const size_t n = p->scratch.count - mark;
-    const ptx_operand *from = (const ptx_operand *)p->scratch.items + mark;
     *count = (uint32_t)n;
     p->scratch.count = mark;
-    if (n == 0)
+    if (n == 0) /* there may be no array yet */
         return NULL;
+    const ptx_operand *from = (const ptx_operand *)p->scratch.items + mark;
     ptx_operand *list = ptx_alloc(p, n, sizeof *list);
     memcpy(list, from, n * sizeof *list);
     return list;

@@ -77,9 +77,10 @@ void *ptx_push_many(ptx_parser *p, ptx_vec *vec, size_t more, size_t size)
         vec->items = items;
         vec->capacity = capacity;
     }
+    if (more == 0)
+        return vec->items; /* perhaps NULL, to which nothing may be added */
     unsigned char *place = (unsigned char *)vec->items + vec->count * size;
-    if (more > 0)
-        memset(place, 0, more * size); /* a vector that shrank has old contents */
+    memset(place, 0, more * size); /* a vector that shrank has old contents */
     vec->count += more;
     return place;
 }

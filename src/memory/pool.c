@@ -9,6 +9,9 @@
 #include "base/options.h"
 #include "memory/memory.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* ---- those of a device ---- */
 
 static void add_to_device(acu_pool *pool)
@@ -65,8 +68,18 @@ static acu_pool *pool_new(acu_device *device, const acu_pool_options *options, b
     return pool;
 }
 
+/* Whether the user wants faults found that room behind buffers and cached memory would hide. */
+static bool wants_exact(const acu_pool *pool)
+{
+    const char *asked = secure_getenv("SOFTCUDA_EXACT");
+    return asked && strcmp(asked, "1") == 0 && pool->kind != ACU_MEMORY_PINNED &&
+           pool->device->info.software;
+}
+
 void acui_pool_set_keep(acu_pool *pool, size_t keep)
 {
+    if (!keep && wants_exact(pool))
+        keep = ACU_KEEP_NONE;
     pool->keep = keep ? keep : pool->slow ? ACUI_PINNED_KEEP : SIZE_MAX;
     pool->bounded = !pool->slow && keep != ACU_KEEP_ALL;
     bool exact = keep == ACU_KEEP_NONE && pool->kind != ACU_MEMORY_PINNED &&

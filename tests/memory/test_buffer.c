@@ -436,6 +436,7 @@ static void threads_make_and_release(void **state)
 
 int main(void)
 {
+    setenv("SOFTCUDA_EXACT", "0", 1); /* what pools keep is the subject */
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(device_memory_is_made_and_given_back),
         DEVICE_TEST(the_first_use_comes_behind_the_allocation),

@@ -33,6 +33,26 @@ kill -TERM $!
 status=0
 wait $! || status=$?
 [ $status = 143 ] || { echo "SIGTERM: status $status" >&2; exit 1; }
+
+# A program that knows nothing of this driver sees CUDA's own text only; a setting says more.
+if said=$(SOFTCUDA_REPORT=stderr "$program" fault 2>&1); then
+    echo "the program does not see a fault: $said" >&2
+    exit 1
+fi
+[[ $said == *"softcuda: kernel add_one, PTX line "*"illegal address"*"thread ("* ]] ||
+    { echo "the report does not say what was wrong: $said" >&2; exit 1; }
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+SOFTCUDA_REPORT=$report "$program" refused >/dev/null 2>&1 || true
+grep -q '^softcuda: PTX line 7, tex.*does not execute' "$report" ||
+    { echo "no refusal in the report:" >&2; cat "$report" >&2; exit 1; }
+SOFTCUDA_REPORT=$report "$program" table >/dev/null 2>&1 || true
+grep -q '^softcuda: .*run-time library' "$report" ||
+    { echo "the report does not name the run-time library:" >&2; cat "$report" >&2; exit 1; }
+if said=$(SOFTCUDA_REPORT=/no/such/folder/file "$program" 2>&1); then
+    echo "a report that cannot be written is no error" >&2
+    exit 1
+fi
 unset LD_LIBRARY_PATH
 
 command -v nm >/dev/null || exit 0

@@ -95,17 +95,63 @@ static void look_around(void)
     EXPECT(cuGetExportTable(&table, &id) != ACU_CUDA_SUCCESS && !table);
 }
 
+/* What goes wrong when the program is asked for it by name: each ends the program. */
+
+static void fail_in_kernel(void)
+{
+    CUmodule module;
+    CUfunction add_one;
+    CUdeviceptr at = 0;
+    unsigned count = 1;
+    void *params[] = {&at, &count};
+    CHECK(cuModuleLoadData(&module, kernel_ptx));
+    CHECK(cuModuleGetFunction(&add_one, module, "add_one"));
+    CHECK(cuLaunchKernel(add_one, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+    CHECK(cuCtxSynchronize());
+}
+
+static void ask_for_refused_kernel(void)
+{
+    CUmodule module;
+    CUfunction kernel;
+    CHECK(cuModuleLoadData(&module,
+                           ".version 6.3\n.target sm_60\n.address_size 64\n"
+                           ".visible .entry k()\n{\n    .reg .b32 %r<3>;\n"
+                           "    tex.1d.v4.s32.s32 {%r1, %r1, %r1, %r1}, [0, {%r2}];\n}\n"));
+    CHECK(cuModuleGetFunction(&kernel, module, "k"));
+}
+
+/* As the CUDA run-time library does, before it calls anything else. */
+static void ask_for_table(void)
+{
+    const void *table;
+    const acu_CUuuid id = {{0}};
+    CHECK(cuGetExportTable(&table, &id));
+}
+
+static void fail_as_asked(const char *word)
+{
+    if (strcmp(word, "fault") == 0)
+        fail_in_kernel();
+    if (strcmp(word, "refused") == 0)
+        ask_for_refused_kernel();
+}
+
 int main(int count, char **words)
 {
     CUdevice device;
     CUcontext context;
     char name[64];
     int version = 0;
+    if (count > 1 && strcmp(words[1], "table") == 0)
+        ask_for_table();
     CHECK(cuInit(0));
     CHECK(cuDriverGetVersion(&version));
     CHECK(cuDeviceGet(&device, 0));
     CHECK(cuDeviceGetName(name, sizeof name, device));
     CHECK(cuCtxCreate_v2(&context, 0, device));
+    if (count > 1)
+        fail_as_asked(words[1]);
     look_around();
     add_on_device();
     list_kernels();
