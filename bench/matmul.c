@@ -64,9 +64,9 @@ static void find(void *library, const char *symbol, void *field)
 static void open_by_hand(subject *s)
 {
     by_hand *h = &s->hand;
-    if (acu_cublas_load(s->b->device) != ACU_OK)
+    if (acu_vendor_load(s->b->device, ACU_VENDOR_CUBLAS) != ACU_OK)
         return;
-    void *library = dlopen(acu_cublas_path(), RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(acu_vendor_path(ACU_VENDOR_CUBLAS), RTLD_NOW | RTLD_LOCAL);
     if (!library)
         bench_die("%s", dlerror());
     find(library, "cublasCreate_v2", &h->create);
@@ -149,11 +149,11 @@ static double sample_by_hand(void *user)
 static double sample_kernel(void *user)
 {
     subject *s = user;
-    acu_cublas_settings settings = {.size = sizeof settings, .off = true};
-    MUST(acu_cublas_configure(&settings));
+    acu_vendor_settings settings = {.size = sizeof settings, .off = true};
+    MUST(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
     double took = sample_acuda(s);
     settings.off = false;
-    MUST(acu_cublas_configure(&settings));
+    MUST(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
     return took;
 }
 

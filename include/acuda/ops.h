@@ -37,6 +37,7 @@
 
 #include <acuda/op.h>
 #include <acuda/op_kinds.h>
+#include <acuda/vendor.h>
 
 ACU_BEGIN
 
@@ -324,15 +325,11 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * operands are rounded or truncated to tf32. The kernel adds up each element along k in order.
  * cuBLAS chooses its order by the shapes, and promises the same bits in every run on the same GPU.
  *
- * cuBLAS is looked for when the first product is submitted to a device: version 11 to 13, not newer
- * than the driver. The places are `path` in the settings, else the environment variable
- * ACUDA_CUBLAS, else the system's libcublas.so.13 (.12, .11), then CUDA_HOME, CUDA_PATH,
- * /usr/local/cuda*, /opt/cuda. ACUDA_CUBLAS=off switches it off. On the software device, only a
- * library that the program names is used. One of acuda's threads opens it, which takes a while:
- * products submitted meanwhile wait for it on the host, but submitting does not. If there is no
- * cuBLAS, or it can not be used (acu_cublas_load says why), the kernel does everything. The kernel
- * also does whatever cuBLAS does not support. In an acu_graph, what cuBLAS enqueues is captured
- * when the graph is made, so a replay does not call it.
+ * cuBLAS (11 to 13) is looked for when the first product is submitted to a device: vendor.h says
+ * where, and how to name one or switch it off. If there is none, or it can not be used
+ * (acu_vendor_load says why), the kernel does everything. The kernel also does whatever cuBLAS does
+ * not support. In an acu_graph, what cuBLAS enqueues is captured when the graph is made, so a
+ * replay does not call it.
  *
  * Temporary memory comes from the pool that results come from: at most 4 MiB (32 MiB from compute
  * capability 9.0 on) for all products of a submission. A submit may take long when cuBLAS loads one
@@ -343,26 +340,6 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  */
 #define acu_matmul(a, b) acu_op_matmul(ACU_OPERAND(a), ACU_OPERAND(b), ACU_SITE)
 ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
-
-/* How the whole process uses cuBLAS; each call replaces the previous settings. They apply to
- * products submitted from then on; `path` applies to devices that have had no product yet. */
-typedef struct acu_cublas_settings {
-    size_t size;      /* sizeof(acu_cublas_settings) */
-    bool off;         /* use only acuda's own kernels */
-    const char *path; /* the library's file; NULL: look for it. BUSY once another one is open */
-} acu_cublas_settings;
-ACU_API acu_status acu_cublas_configure(const acu_cublas_settings *settings);
-
-/*
- * Open cuBLAS for the device now, so that no product waits for it, or to learn why it is not used.
- * Blocks, the first time, while it is opened. Driver: what cuBLAS calls. Errors: NOT_FOUND (it is
- * switched off; or the places where it was looked for), DRIVER, DEVICE_MEMORY, NOT_SUPPORTED (it
- * can not be used on this device: cuBLAS's status), NO_MEMORY, IN_CALLBACK in a callback.
- */
-ACU_API acu_status acu_cublas_load(acu_device *device);
-/* The version of the library that is open: 130002 for 13.0.2; 0: none is. */
-ACU_API int acu_cublas_version(void);
-ACU_API const char *acu_cublas_path(void); /* its file, as a static string; NULL: none is open */
 
 /* ---- one kernel from an expression ----------------------------------------------------------- */
 

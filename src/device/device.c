@@ -71,8 +71,8 @@ ACUI_RARE static void destroy(acu_device *device)
             device->engine.drop_rings(device);
         if (device->memory.drop_pools)
             device->memory.drop_pools(device);
-        if (device->ops.drop_cublas)
-            device->ops.drop_cublas(device);
+        if (device->vendor.drop)
+            device->vendor.drop(device);
         if (device->kernel.drop_families)
             device->kernel.drop_families(device);
         if (device->engine.drop_graphs)

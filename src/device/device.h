@@ -20,6 +20,7 @@
 #include <pthread.h>
 
 #define ACUI_MAX_DEVICES 64 /* in a process */
+#define ACUI_VENDORS 16     /* room for libraries, of which there are fewer */
 #define ACUI_MAX_STREAMS 64 /* in a device's pool */
 #define ACUI_STREAMS 4      /* if the program does not say */
 #define ACUI_PRIORITIES 16  /* that streams may have */
@@ -108,13 +109,13 @@ struct acu_device {
         void (*drop_families)(acu_device *device);
     } kernel;
 
-    struct {
-        _Atomic(struct acui_cublas *) cublas; /* created at first use; release store, acquire
-                                               * load */
-        void (*drop_cublas)(acu_device *device);
-        bool cublas_stale; /* it was used before a reset, and knows the old context; fixed. This
-                            * layer sets it: open.c */
-    } ops;
+    struct { /* by acu_vendor: vendor/handles.h */
+        _Atomic(struct acui_handles *) handles[ACUI_VENDORS]; /* release store, acquire load */
+        void (*drop)(acu_device *device);
+        _Atomic(uint32_t) used; /* bits: these libraries know the context */
+        uint32_t stale; /* bits: they were used before a reset, and know the old context; fixed.
+                         * This layer sets it: open.c */
+    } vendor;
 
     /* A bit for each ordinal whose device has granted this one access to its memory, or is doing
      * so; `peers` follows, or it failed. New pools there grant access to this device too. Relaxed:

@@ -183,8 +183,8 @@ void acui_device_replace(acu_device *old, acu_device *fresh)
     fresh->engine.gate.limit = old->engine.gate.limit;
     fresh->one_by_one = old->one_by_one;
     fresh->runtime_thread = old->runtime_thread;
-    fresh->ops.cublas_stale = old->ops.cublas_stale ||
-                          atomic_load_explicit(&old->ops.cublas, memory_order_acquire) != NULL;
+    fresh->vendor.stale = old->vendor.stale |
+                          atomic_load_explicit(&old->vendor.used, memory_order_acquire);
     if (fresh->runtime_thread)
         atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
     pthread_mutex_lock(&table.lock);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void *acui_vendor_open(const char *name)
 {
@@ -49,40 +51,84 @@ static bool open_matching(const acui_vendor *vendor, const char *pattern)
     if (glob(pattern, 0, NULL, &found) != 0)
         return false;
     for (size_t i = found.gl_pathc; i-- > 0 && !open;)
-        open = !strstr(found.gl_pathv[i], ".alt.") && vendor->open(found.gl_pathv[i]);
+        open = !strstr(found.gl_pathv[i], ".alt.") && vendor->open(vendor, found.gl_pathv[i]);
     globfree(&found);
     return open;
 }
 
-static bool open_in(const acui_vendor *vendor, const char *folder)
+typedef struct loaded {
+    const char *stem;
+    char path[PATH_MAX]; /* "": none */
+} loaded;
+
+static int note_loaded(struct dl_phdr_info *info, size_t bytes, void *user)
 {
-    static const char *const libs[] = {"lib64", "lib", "lib/x86_64-linux-gnu",
-                                       "targets/x86_64-linux/lib"};
+    (void)bytes;
+    loaded *l = user;
+    const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    if (!name || strncmp(name + 1, l->stem, strlen(l->stem)) != 0)
+        return 0;
+    snprintf(l->path, sizeof l->path, "%s", info->dlpi_name);
+    return 1;
+}
+
+/* The one that the process has already. It is opened after the walk, during which the dynamic
+ * linker holds a lock. */
+static bool open_loaded(const acui_vendor *vendor)
+{
+    loaded l = {.stem = vendor->stem};
+    dl_iterate_phdr(note_loaded, &l);
+    return l.path[0] && vendor->open(vendor, l.path);
+}
+
+static bool open_in(const acui_vendor *vendor, const char *folder, const char *const *inside)
+{
     char pattern[PATH_MAX];
-    for (size_t i = 0; folder && i < sizeof libs / sizeof *libs; i++) {
-        snprintf(pattern, sizeof pattern, "%s/%s/%s*", folder, libs[i], vendor->stem);
-        if (open_matching(vendor, pattern))
+    for (; folder && *inside; inside++) {
+        int n = snprintf(pattern, sizeof pattern, "%s/%s/%s*", folder, *inside, vendor->stem);
+        if (n < (int)sizeof pattern && open_matching(vendor, pattern))
             return true;
     }
     return false;
 }
 
+static bool is_trusted(const char *folder)
+{
+    struct stat info;
+    return stat(folder, &info) == 0 && S_ISDIR(info.st_mode) &&
+           (info.st_uid == 0 || info.st_uid == geteuid()) && !(info.st_mode & S_IWOTH);
+}
+
+/* In a folder that the environment names. */
+static bool open_named(const acui_vendor *vendor, const char *variable, const char *const *inside)
+{
+    const char *folder = secure_getenv(variable);
+    return folder && *folder && is_trusted(folder) && open_in(vendor, folder, inside);
+}
+
 bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked, size_t bytes)
 {
     static const char *const folders[] = {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"};
+    static const char *const toolkit[] = {"lib64", "lib", "lib/x86_64-linux-gnu",
+                                          "targets/x86_64-linux/lib", NULL};
+    static const char *const python[] = {"lib*/python3*/site-packages/nvidia/*/lib", "lib",
+                                         "targets/x86_64-linux/lib", NULL};
     if (asked) {
         snprintf(looked, bytes, "%.100s (it is no %s that can be opened)", asked, vendor->words);
-        return vendor->open(asked);
+        return vendor->open(vendor, asked);
     }
-    snprintf(looked, bytes, "%s, in CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda",
-             vendor->stem);
-    for (size_t i = 0; vendor->names[i]; i++)
-        if (vendor->open(vendor->names[i]))
-            return true;
-    if (open_in(vendor, secure_getenv("CUDA_HOME")) || open_in(vendor, secure_getenv("CUDA_PATH")))
+    snprintf(looked, bytes,
+             "%s, in VIRTUAL_ENV, CONDA_PREFIX, CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda "
+             "and the system's folders", vendor->stem);
+    if (open_loaded(vendor) || open_named(vendor, "VIRTUAL_ENV", python) ||
+        open_named(vendor, "CONDA_PREFIX", python) || open_named(vendor, "CUDA_HOME", toolkit) ||
+        open_named(vendor, "CUDA_PATH", toolkit))
         return true;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
-        if (open_in(vendor, folders[i]))
+        if (open_in(vendor, folders[i], toolkit))
+            return true;
+    for (size_t i = 0; vendor->names[i]; i++)
+        if (vendor->open(vendor, vendor->names[i]))
             return true;
     return false;
 }

@@ -7,17 +7,22 @@
 #include <acuda/base.h>
 
 /* One such library, and how to find it. */
-typedef struct acui_vendor {
+typedef struct acui_vendor acui_vendor;
+struct acui_vendor {
     const char *words;     /* "NVRTC" */
     const char *stem;      /* "libnvrtc.so": how its file names begin */
     const char *names[6];  /* names by which the system may find it, best first; ends with NULL */
-    bool (*open)(const char *name); /* open this one and keep it, if it is usable */
-} acui_vendor;
+    /* Open this one and keep it, if it is usable. */
+    bool (*open)(const acui_vendor *vendor, const char *name);
+};
 
 /*
- * Tries only `asked`, if that is not NULL. Otherwise tries one of the names, wherever the system
- * finds it, then CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda, the newest first. Writes to
- * `looked` where it looked. Blocks.
+ * Tries only `asked`, if that is not NULL. Otherwise tries, the newest first: what the process has
+ * loaded already; the packages of pip in VIRTUAL_ENV and CONDA_PREFIX, and the latter's own
+ * folders; CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda; and the names, wherever the system
+ * finds them. A folder that the environment names counts only if it belongs to root or to the
+ * process's user, and not everybody may write to it; nor does the environment count in a program
+ * that runs with somebody else's privileges. Writes to `looked` where it looked. Blocks.
  */
 bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked, size_t bytes);
 

@@ -20,6 +20,7 @@
 #include "memory/allocate.h"
 #include "memory/pool.h"
 #include "op/after.h"
+#include "op/call.h"
 #include "op/instead.h"
 #include "op/op.h"
 #include "op/part.h"
@@ -262,6 +263,8 @@ static acu_status bind_kernels(acui_task *task)
         acui_node *node = task->body[i];
         if (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node))
             acui_launch_instead(node)->wait(node->device);
+        if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
+            node->u.call.op->u.call.own->wait(node->u.call.op->user.data);
         if (!acui_launch_is_late(node))
             continue;
         acu_status status = acu_kernel_wait(node->u.launch.kernel, ACU_FOREVER);

@@ -88,8 +88,9 @@ static void find_headers(void)
     }
 }
 
-static bool open_library(const char *name)
+static bool open_library(const acui_vendor *vendor, const char *name)
 {
+    (void)vendor;
     void *library = acui_vendor_open(name);
     if (!library)
         return false;

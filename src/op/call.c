@@ -43,7 +43,9 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
 acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
                              const acu_val *values)
 {
-    return add_call(plan, op, ACUI_NODE_FOREIGN, device, values);
+    ACUI_TRY(add_call(plan, op, ACUI_NODE_FOREIGN, device, values));
+    const acui_own_call *own = op->u.call.own;
+    return own ? own->begin(op->user.data, device, &plan->last->u.call.behind) : ACU_OK;
 }
 
 static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
@@ -116,6 +118,15 @@ acu_op *acu_op_foreign(acu_foreign_fn fn, acu_user user, const acu_arg *args, si
     acu_op *op = call_op(&acui_class_FOREIGN, fn != NULL, user, args, count, site);
     if (op->class == &acui_class_FOREIGN)
         op->u.call.foreign = fn;
+    return op;
+}
+
+acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own)
+{
+    if (op->class == &acui_class_FOREIGN && !acui_op_is_oom(op)) {
+        op->u.call.own = own;
+        op->u.call.capturable = true;
+    }
     return op;
 }
 

@@ -13,4 +13,16 @@
 acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
                              const acu_val *values);
 
+/* What the call needs before it can be made. */
+struct acui_own_call {
+    /* Begin to get that, on the device; *behind: the point to wait for, held by the op; NULL:
+     * nothing to wait for. Called once, when the op is planned. */
+    acu_status (*begin)(void *user, acu_device *device, acui_point **behind);
+    void (*wait)(void *user); /* until it is there, or never will be; blocks */
+};
+
+/* Make `op`, an acu_foreign that was just constructed, a call of acuda's own, whose failures are
+ * told as they are, and which may be captured. Returns the op. */
+acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own);
+
 #endif

@@ -94,6 +94,7 @@ acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site
         return op;
     op->u.call.kernel = NULL;
     op->u.call.instead = NULL;
+    op->u.call.own = NULL;
     op->u.call.capturable = false;
     op->u.call.args = (acu_arg *)(op + 1);
     op->u.call.arg_count = 0;

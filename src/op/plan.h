@@ -215,6 +215,8 @@ typedef struct acui_stage {
 
 /* A call of a vendor library in the place of a launch (op/instead.h). */
 typedef struct acui_instead acui_instead;
+/* What a call of acuda's own needs (op/call.h). */
+typedef struct acui_own_call acui_own_call;
 
 typedef struct acui_part acui_part; /* op/part.h */
 typedef struct acui_after acui_after; /* op/after.h */
@@ -295,6 +297,7 @@ struct acui_node {
             acu_op *op; /* retained: has the function and user data */
             acu_val *values; /* with tensors that are lent for the call */
             size_t count;
+            acui_point *behind; /* what a FOREIGN call waits for besides its data; NULL: nothing */
         } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
         struct { /* what the plan had imported by then: the memory stays until the plan goes. It
                   * stands for some of those behind `since` */

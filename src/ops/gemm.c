@@ -167,10 +167,10 @@ static int multiply(acui_cublas_handle handle, const gemm *g, struct kind kind, 
     const void *alpha = wide ? (const void *)&one_d : &one;
     const void *beta = wide ? (const void *)&zero_d : &zero;
     if (g->batches == 1)
-        return acui_cublas()->gemm(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
+        return acui_cublas.gemm(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
                                    kind.type, g->lda, at.b, kind.type, g->ldb, beta, at.c,
                                    kind.type, g->ldc, kind.compute, ACUI_CUBLAS_ALGORITHM);
-    return acui_cublas()->gemm_batched(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
+    return acui_cublas.gemm_batched(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
                                        kind.type, g->lda, g->a_stride, at.b, kind.type, g->ldb,
                                        g->b_stride, beta, at.c, kind.type, g->ldc, g->c_stride,
                                        g->batches, kind.compute, ACUI_CUBLAS_ALGORITHM);
@@ -183,10 +183,10 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
 {
     const acui_matmul *p = acui_launch_param(node, 3);
     gemm g;
-    int status = acui_cublas()->set_stream(handle, stream);
+    int status = acui_cublas.set_stream(handle, stream);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetStream", status);
-    status = acui_cublas()->set_workspace(handle, (void *)(uintptr_t)scratch,
+    status = acui_cublas.set_workspace(handle, (void *)(uintptr_t)scratch,
                                           node->u.launch.more->scratch);
     if (status != ACUI_CUBLAS_SUCCESS)
         return acui_cublas_fail("cublasSetWorkspace", status);
@@ -203,52 +203,30 @@ static acu_status call_with(acui_cublas_handle handle, const acui_node *node, CU
                                     status);
 }
 
+static acui_handles *handles_of(acu_device *device)
+{
+    return acui_handles_peek(&acui_library_CUBLAS, device);
+}
+
 static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scratch, bool *done)
 {
-    acui_cublas_handle handle = acui_cublas_take(node->device);
-    if (!handle)
+    acui_handles *handles = handles_of(node->device);
+    if (!acui_handles_ready(handles))
         return ACU_OK;
+    acui_cublas_handle handle = acui_handles_take(handles);
     acu_status st = call_with(handle, node, stream, scratch, done);
-    acui_cublas_give(node->device, handle);
+    acui_handles_give(handles, handle);
     return st;
 }
 
-/* ---- beforehand ------------------------------------------------------------------------------ */
-
-enum { WARM = 64, WARM_BYTES = WARM * WARM * 4, WARM_SCRATCH = 1 << 20 };
-
-/* Failures are ignored: then the first product takes longer, or says why it fails. */
-static void warm_up_on(acui_cublas_handle handle, CUstream stream, CUdeviceptr memory)
+static acui_point *behind(acu_device *device)
 {
-    static const acu_dtype dtypes[] = {ACU_F32, ACU_F16};
-    const gemm g = {
-        .m = WARM, .n = WARM, .k = WARM, .batches = 1, .lda = WARM, .ldb = WARM, .ldc = WARM};
-    char *at = (char *)(uintptr_t)memory;
-    places three = {.c = at + WARM_SCRATCH, .a = at + WARM_SCRATCH + WARM_BYTES,
-                    .b = at + WARM_SCRATCH + 2 * WARM_BYTES};
-    if (acui_cublas()->set_stream(handle, stream) != ACUI_CUBLAS_SUCCESS ||
-        acui_cublas()->set_workspace(handle, at, WARM_SCRATCH) != ACUI_CUBLAS_SUCCESS)
-        return;
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        multiply(handle, &g, kinds[dtypes[i]], three);
-    acui_cublas()->set_stream(handle, NULL); /* the stream is about to be destroyed */
+    return acui_handles_behind(handles_of(device));
 }
 
-void acui_gemm_warm_up(acu_device *device, acui_cublas_handle handle)
+static void wait_for(acu_device *device)
 {
-    const acu_driver_table *cu = device->cu;
-    const size_t bytes = WARM_SCRATCH + 3 * WARM_BYTES;
-    CUstream stream;
-    CUdeviceptr memory;
-    if (!device->pool || cu->StreamCreate(&stream, ACU_CU_STREAM_NON_BLOCKING) != ACU_CUDA_SUCCESS)
-        return;
-    if (cu->MemAllocFromPoolAsync(&memory, bytes, device->pool, stream) == ACU_CUDA_SUCCESS) {
-        if (cu->MemsetD8Async(memory, 0, bytes, stream) == ACU_CUDA_SUCCESS)
-            warm_up_on(handle, stream, memory);
-        cu->MemFreeAsync(memory, stream);
-    }
-    cu->StreamSynchronize(stream);
-    cu->StreamDestroy(stream);
+    acui_handles_wait(handles_of(device));
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -269,18 +247,20 @@ static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
 {
-    static const acui_instead cublas = {.behind = acui_cublas_behind,
-                                         .wait = acui_cublas_wait, .call = call};
+    static const acui_instead cublas = {.behind = behind, .wait = wait_for, .call = call};
+    acui_library *library = &acui_library_CUBLAS;
+    acui_handles *handles;
     gemm g;
-    if (!is_known(from->dtype) || acui_cublas_refusal(device) || !to_gemm(from, &g))
+    if (!is_known(from->dtype) || acui_library_refusal(library, device) || !to_gemm(from, &g))
         return launch;
-    if (acui_cublas_begin(device) != ACU_OK) {
+    if (acui_handles_of(library, device, NULL, 0, &handles) != ACU_OK) {
         acu_op *failed =
             acu_op_fail(acu_last_error()->status, "matmul", launch->site, NULL);
         acu_op_release(launch);
         return failed;
     }
-    if (acui_cublas_is_missing(device))
+    acui_handles_drop(handles); /* they stay */
+    if (!acui_handles_behind(handles) && !acui_handles_ready(handles))
         return launch;
     return acui_op_instead(launch, &cublas, scratch_for(device, from));
 }

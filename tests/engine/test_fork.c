@@ -105,7 +105,7 @@ static void use_device(things *t)
     int count;
     size_t bytes;
     acu_graph_cache_statistics counts;
-    acu_cublas_settings cublas = {.size = sizeof cublas};
+    acu_vendor_settings cublas = {.size = sizeof cublas};
     acu_expression *expression;
     FORKED(acu_open(&options, &device));
     FORKED(acu_open(NULL, &device));
@@ -132,7 +132,7 @@ static void use_device(things *t)
     FORKED(acu_event_record(t->event, t->stream));
     FORKED(acu_event_wait(t->event, ACU_FOREVER));
     FORKED(acu_policy_round_robin(t->device, 2, &t->policy));
-    FORKED(acu_cublas_configure(&cublas));
+    FORKED(acu_vendor_configure(ACU_VENDOR_CUBLAS, &cublas));
     FORKED(acu_expression_create("a + b", &expression));
 }
 
@@ -181,7 +181,7 @@ static void ask(const things *t)
     bool none = !acu_device_default() && !acu_device_info_of(t->device) &&
                 !acu_stream_raw(t->stream) && !acu_tensor_address(t->tensor) &&
                 acu_future_values(t->future) == 0 && acu_queue_fd(t->queue) < 0 &&
-                acu_cublas_version() == 0 && !acu_cublas_path();
+                acu_vendor_version(ACU_VENDOR_CUBLAS) == 0 && !acu_vendor_path(ACU_VENDOR_CUBLAS);
     acu_process_stats(&counters);
     acu_driver_describe(text, sizeof text);
     acu_debug_live_report(text, sizeof text);
@@ -249,7 +249,7 @@ static void *work(void *context)
 static void *ask_only(void *context)
 {
     while (!atomic_load(&stop))
-        (void)acu_cublas_version();
+        (void)acu_vendor_version(ACU_VENDOR_CUBLAS);
     return context;
 }
 

@@ -50,8 +50,8 @@ static void use_fake(void)
 {
     char path[PATH_MAX];
     fake_path(path);
-    acu_cublas_settings settings = {.size = sizeof settings, .path = path};
-    assert_works(acu_cublas_configure(&settings));
+    acu_vendor_settings settings = {.size = sizeof settings, .path = path};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail_msg("%s", dlerror());
@@ -85,7 +85,7 @@ static acu_device *open_unloaded(void)
 static acu_device *open_loaded(void)
 {
     acu_device *device = open_unloaded();
-    if (acu_cublas_load(device) == ACU_OK)
+    if (acu_vendor_load(device, ACU_VENDOR_CUBLAS) == ACU_OK)
         return device;
     print_message("skipped: %s\n", acu_last_error()->message);
     assert_true(test_on_gpu());
@@ -331,8 +331,8 @@ static void says_what_it_means(void **state)
         assert_int_equal(atomic_load(&fake->math), 16);
         assert_true(atomic_load(&fake->workspace_bytes) == 65536);
     }
-    assert_int_equal(acu_cublas_version(), 120304);
-    assert_non_null(strstr(acu_cublas_path(), "libfake_cublas.so"));
+    assert_int_equal(acu_vendor_version(ACU_VENDOR_CUBLAS), 120304);
+    assert_non_null(strstr(acu_vendor_path(ACU_VENDOR_CUBLAS), "libfake_cublas.so"));
     one_product(device, ACU_F32, &(products){4, 6, 11, 9, ROWS, SHARED, ROWS, true});
     assert_int_equal(atomic_load(&fake->batches), 1);
     one_product(device, ACU_F32, &(products){4, 6, 11, 9, SHARED, ROWS, ROWS, true});
@@ -655,7 +655,7 @@ static void without_a_handle(void **state)
         assert_all(x, 32);
         acu_tensor_release(x);
     }
-    assert_fails(acu_cublas_load(device), ACU_ERR_DRIVER,
+    assert_fails(acu_vendor_load(device, ACU_VENDOR_CUBLAS), ACU_ERR_DRIVER,
                  "cublasCreate|CUBLAS_STATUS_NOT_INITIALIZED");
     assert_int_equal(library_calls(), before);
     atomic_store(&fake->fail_create, 0);
@@ -671,7 +671,7 @@ static void without_memory(void **state)
         acu_tensor *x = NULL;
         acu_debug_fail_alloc(n, false);
         acu_status status = acu_sync(device, acu_matmul(square(1), square(2)), &x);
-        acu_cublas_load(device);
+        acu_vendor_load(device, ACU_VENDOR_CUBLAS);
         bool through = acu_debug_alloc_count() < n;
         acu_debug_fail_alloc(0, false);
         if (status == ACU_OK)
@@ -708,7 +708,7 @@ static void case_reset(void **state)
     int before = library_calls();
     product_works(fresh);
     assert_int_equal(library_calls(), before);
-    assert_fails(acu_cublas_load(fresh), ACU_ERR_NOT_FOUND, "reset");
+    assert_fails(acu_vendor_load(fresh, ACU_VENDOR_CUBLAS), ACU_ERR_NOT_FOUND, "reset");
     test_close(device);
     test_close(fresh);
     if (fake)
@@ -743,16 +743,18 @@ static void switched_off(void **state)
     acu_device *device = open_loaded();
     char path[PATH_MAX];
     fake_path(path);
-    acu_cublas_settings settings = {.size = sizeof settings, .off = true};
-    assert_works(acu_cublas_configure(&settings));
+    acu_vendor_settings settings = {.size = sizeof settings, .off = true};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
     int before = library_calls();
     product_works(device);
     assert_int_equal(library_calls(), before);
-    assert_fails(acu_cublas_load(device), ACU_ERR_NOT_FOUND, "acu_cublas_configure");
-    settings = (acu_cublas_settings){.size = sizeof settings, .path = "/nowhere/libcublas.so"};
-    assert_fails(acu_cublas_configure(&settings), ACU_ERR_BUSY, "cuBLAS is open as");
-    settings = (acu_cublas_settings){.size = sizeof settings, .path = fake ? path : NULL};
-    assert_works(acu_cublas_configure(&settings));
+    assert_fails(acu_vendor_load(device, ACU_VENDOR_CUBLAS), ACU_ERR_NOT_FOUND,
+                 "acu_vendor_configure");
+    settings = (acu_vendor_settings){.size = sizeof settings, .path = "/nowhere/libcublas.so"};
+    assert_fails(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings),
+                 ACU_ERR_BUSY, "cuBLAS is open as");
+    settings = (acu_vendor_settings){.size = sizeof settings, .path = fake ? path : NULL};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
     product_works(device);
     assert_int_equal(library_calls(), before + (fake != NULL));
     close_all(device);
@@ -764,7 +766,7 @@ static void case_off(void **state)
     setenv("ACUDA_CUBLAS", "off", 1);
     acu_device *device = test_open();
     product_works(device);
-    assert_fails(acu_cublas_load(device), ACU_ERR_NOT_FOUND, "ACUDA_CUBLAS=off");
+    assert_fails(acu_vendor_load(device, ACU_VENDOR_CUBLAS), ACU_ERR_NOT_FOUND, "ACUDA_CUBLAS=off");
     test_close(device);
     test_leaks_none();
 }
@@ -773,20 +775,22 @@ static void case_missing(void **state)
 {
     (void)state;
     setenv("ACUDA_CUBLAS", "/nowhere/libcublas.so", 1);
-    acu_cublas_settings settings = {.size = sizeof settings};
+    acu_vendor_settings settings = {.size = sizeof settings};
     if (!test_on_gpu()) {
         acu_device *plain = test_open(); /* nobody named one for it */
         product_works(plain);
-        assert_fails(acu_cublas_load(plain), ACU_ERR_NOT_FOUND, "software device");
+        assert_fails(acu_vendor_load(plain, ACU_VENDOR_CUBLAS),
+                     ACU_ERR_NOT_FOUND, "software device");
         test_close(plain);
         settings.path = "/nowhere/libcublas.so";
     }
-    assert_works(acu_cublas_configure(&settings));
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
     acu_device *device = test_open();
     product_works(device);
-    assert_fails(acu_cublas_load(device), ACU_ERR_NOT_FOUND, "/nowhere/libcublas.so");
-    assert_int_equal(acu_cublas_version(), 0);
-    assert_null(acu_cublas_path());
+    assert_fails(acu_vendor_load(device, ACU_VENDOR_CUBLAS),
+                 ACU_ERR_NOT_FOUND, "/nowhere/libcublas.so");
+    assert_int_equal(acu_vendor_version(ACU_VENDOR_CUBLAS), 0);
+    assert_null(acu_vendor_path(ACU_VENDOR_CUBLAS));
     test_close(device);
     test_leaks_none();
 }
@@ -802,7 +806,7 @@ static void case_calls(void **state)
         assert_works(acu_driver_fail(&fault));
         acu_status status = acu_sync(device,
                                      acu_matmul(acu_matmul(square(1), square(2)), square(1)), &x);
-        acu_cublas_load(device);
+        acu_vendor_load(device, ACU_VENDOR_CUBLAS);
         bool through = acu_driver_fault_hits() == 0;
         acu_driver_fail_clear();
         if (status == ACU_OK)

@@ -46,6 +46,10 @@ acu_status old(acu_device *device, acu_stream *stream, acu_buffer *buffer, acu_t
     acu_use_begin(stream, &use, acu_in(x));
     acu_compile_counts compiled;
     acu_compile_counts_read(&compiled);
+    acu_cublas_settings cublas = {.size = sizeof cublas, .off = true};
+    acu_cublas_configure(&cublas);
+    if (acu_cublas_load(device) != ACU_OK || acu_cublas_version() < 1 || !acu_cublas_path())
+        return ACU_OK;
     acu_counters counters;
     acu_counters_read(&counters);
     if (acu_buffer_leak(buffer, &address) == ACU_ERR_WOULD_WAIT)

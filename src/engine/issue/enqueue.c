@@ -192,7 +192,7 @@ static acu_status enqueue_launch(acui_node *node, acu_stream *stream)
 acu_status acui_call_foreign(const acui_node *node, CUstream stream)
 {
     const acu_op *op = node->u.call.op;
-    bool own = op->class != &acui_class_FOREIGN; /* one of acuda's ops */
+    bool own = op->class != &acui_class_FOREIGN || op->u.call.own; /* one of acuda's ops */
     acu_status was = ACU_OK;
     if (own)
         acui_callback_enter();

@@ -272,7 +272,7 @@ static acu_status add_call(acui_exec *exec, uint32_t i, size_t behind, bool *add
 {
     acu_device *device = exec->device;
     CUgraph captured;
-    ACUI_TRY(acui_capture(exec->extras[i].call, &captured));
+    ACUI_TRY(acui_capture(exec, exec->extras[i].call, &captured));
     if (!captured)
         return ACU_OK;
     *added = true;
@@ -420,7 +420,10 @@ void acui_exec_free(acui_exec *exec)
             cu->GraphExecDestroy(exec->raw);
         if (exec->graph)
             cu->GraphDestroy(exec->graph);
+        for (uint32_t i = 0; i < exec->memory_count; i++)
+            cu->MemFreeAsync(exec->memory[i], exec->device->alloc->raw);
     }
+    acui_free(exec->memory);
     acui_needs_release(&exec->needs);
     free_making(exec);
     acui_free(exec->params);

@@ -90,6 +90,8 @@ typedef struct acui_exec {
     acu_device *device;
     CUgraph graph; /* parameters are set by its nodes */
     CUgraphExec raw;
+    CUdeviceptr *memory; /* of calls that were captured: acui_capture_memory */
+    uint32_t memory_count;
     CUgraphNode *nodes;
     acui_setting *settings;
     void *params; /* those of all launches, in one block */
@@ -185,7 +187,12 @@ void acui_needs_release(acui_needs *needs);
 /* ---- capture.c ---- */
 /* Capture what the node, a call, enqueues, as a graph that is the caller's. NULL: the library
  * declined, so that the launch is to be made. The device is entered. */
-acu_status acui_capture(acui_node *node, CUgraph *graph);
+acu_status acui_capture(acui_exec *exec, acui_node *node, CUgraph *graph);
+bool acui_capturing(CUstream stream); /* this is the stream of such a call, which goes on */
+/* Then: temporary memory for what the call enqueues, as long as the exec. Errors: DEVICE_MEMORY,
+ * NO_MEMORY, NOT_SUPPORTED, DRIVER. */
+acu_status acui_capture_memory(acu_device *device, CUstream stream, size_t bytes,
+                               CUdeviceptr *memory);
 
 /* ---- build.c ---- */
 bool acui_build_order(acui_exec *exec); /* false: there is no thread for it */

@@ -284,6 +284,8 @@ static bool enter_node(acui_task *task, const acui_node *node)
     for (uint32_t i = 0; i < node->touch_count; i++)
         if (!enter_touch(task, &node->touches[i]))
             return false;
+    if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
+        return enter_point(task, node->u.call.behind);
     if (node->kind != ACUI_NODE_LAUNCH)
         return true;
     const acui_launch_more *more = node->u.launch.more;

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Operations that call a library, and temporary memory for their calls. */
+#include "vendor/call.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "engine/issue/graphs.h"
+#include "memory/memory.h"
+#include "op/call.h"
+
+#include <string.h>
+
+/* The op's user data. */
+typedef struct vendor_call {
+    acui_vendor_call call;
+    acu_device *device;    /* retained; set when it is planned, like: */
+    acui_handles *handles; /* held */
+    char data[];
+} vendor_call;
+
+static void drop(void *user)
+{
+    vendor_call *v = user;
+    acui_handles_drop(v->handles);
+    acu_device_release(v->device);
+    acui_free(v);
+}
+
+/* ---- planning -------------------------------------------------------------------------------- */
+
+static acu_status begin(void *user, acu_device *device, acui_point **behind)
+{
+    vendor_call *v = user;
+    ACUI_TRY(acui_handles_of(v->call.library, device, v->data, v->call.key_bytes, &v->handles));
+    v->device = acu_device_retain(device);
+    *behind = acui_handles_behind(v->handles);
+    return ACU_OK;
+}
+
+static void wait_for(void *user)
+{
+    acui_handles_wait(((vendor_call *)user)->handles);
+}
+
+/* ---- calling --------------------------------------------------------------------------------- */
+
+static void give_back_scratch(acui_vendor_work *work)
+{
+    for (uint32_t i = 0; i < work->scratch_count; i++)
+        if (work->scratch[i])
+            work->device->cu->MemFreeAsync(work->scratch[i], work->stream);
+}
+
+static acu_status run(void *user, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)count;
+    vendor_call *v = user;
+    ACUI_TRY(acui_handles_status(v->handles));
+    acui_vendor_work work = {.device = v->device, .stream = stream, .values = values,
+                             .data = v->data};
+    work.handle = acui_handles_take(v->handles);
+    acu_status st = v->call.fn(&work);
+    acui_handles_give(v->handles, work.handle);
+    give_back_scratch(&work);
+    return st;
+}
+
+acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memory)
+{
+    CUdeviceptr *at = &work->scratch[work->scratch_count];
+    acu_device *device = work->device;
+    *memory = NULL;
+    if (bytes == 0)
+        return ACU_OK;
+    if (acui_capturing(work->stream)) { /* what is allocated there would be a node of the graph */
+        CUdeviceptr kept;
+        ACUI_TRY(acui_capture_memory(device, work->stream, bytes, &kept));
+        *memory = (void *)(uintptr_t)kept;
+        return ACU_OK;
+    }
+    if (!device->pool)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "device %d has no memory pools, which calls of "
+                         "libraries need", device->info.ordinal);
+    ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, at, bytes, device->pool, work->stream));
+    work->scratch_count++;
+    *memory = (void *)(uintptr_t)*at;
+    return ACU_OK;
+}
+
+void *acui_vendor_at(const acui_vendor_work *work, size_t value)
+{
+    return (void *)(uintptr_t)acu_tensor_address(work->values[value].tensor);
+}
+
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t count,
+                       acu_site site)
+{
+    static const acui_own_call own = {.begin = begin, .wait = wait_for};
+    vendor_call *v = acui_alloc(sizeof *v + call->bytes);
+    if (!v) {
+        for (size_t i = 0; i < count; i++)
+            if (args[i].kind == ACU_ARG_OP)
+                acu_op_release(args[i].u.op);
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s", call->name);
+        return acu_op_fail(ACU_ERR_NO_MEMORY, call->name, site, NULL);
+    }
+    v->call = *call;
+    memcpy(v->data, call->data, call->bytes);
+    acu_op *op = acu_op_foreign(run, (acu_user){v, drop}, args, count, site);
+    return acui_op_own_call(acui_op_call(op, call->name), &own);
+}

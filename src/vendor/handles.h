@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What a device has of a library: handles, or plans for one shape. Making one takes long and
+ * blocks, so the loader's threads do it; a thread that issues a call takes one that is free. A
+ * device keeps them until it ends, except plans that were not used for the longest time where there
+ * are many.
+ */
+#ifndef ACUI_VENDOR_HANDLES_H
+#define ACUI_VENDOR_HANDLES_H
+
+#include "memory/access.h"
+#include "vendor/library.h"
+
+typedef struct acui_handles acui_handles;
+
+/* The device's handles for the key (`bytes` of it; 0: the library has only one kind), of which the
+ * first is being made, unless it was before. The caller holds them until acui_handles_drop. Never
+ * blocks. Errors: NO_MEMORY, FULL; NOT_FOUND, with the library's refusal. */
+acu_status acui_handles_of(acui_library *library, acu_device *device, const void *key,
+                           size_t bytes, acui_handles **handles);
+void acui_handles_drop(acui_handles *handles); /* NULL is fine */
+/* The same of a library of one kind, if they were asked for; else NULL. Not held: they stay as long
+ * as the device. */
+acui_handles *acui_handles_peek(const acui_library *library, acu_device *device);
+bool acui_handles_ready(const acui_handles *handles); /* the first one is there */
+/* The point that is pending while the first one is made, which whoever holds them holds. NULL: it
+ * is there, or never will be. */
+acui_point *acui_handles_behind(const acui_handles *handles);
+void acui_handles_wait(acui_handles *handles); /* until that is NULL; blocks */
+/* OK: the first one is there. Else the record of why not. Not while it is being made. */
+acu_status acui_handles_status(const acui_handles *handles);
+/* One for this thread alone, until it is given back. Only if the first one is there. May wait for
+ * another thread to give one back, which it does when its call is made. */
+void *acui_handles_take(acui_handles *handles);
+void acui_handles_give(acui_handles *handles, void *handle);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Opening libraries of a vendor: settings, versions, what failed, and the report of all this. */
+#include "vendor/library.h"
+
+#include "base/error.h"
+#include "base/fork.h"
+#include "base/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static acui_library *const libraries[] = {
+#define ACU_X(id, name, variable, package) &acui_library_##id,
+    ACU_VENDORS(ACU_X)
+#undef ACU_X
+};
+
+static const struct {
+    const char *name, *variable, *package;
+} facts[] = {
+#define ACU_X(id, name, variable, package) {name, variable, package},
+    ACU_VENDORS(ACU_X)
+#undef ACU_X
+};
+
+_Static_assert(ACU_VENDOR_COUNT <= ACUI_VENDORS, "a device has room for all libraries");
+
+static bool is_vendor(acu_vendor vendor)
+{
+    return (unsigned)vendor < ACU_VENDOR_COUNT;
+}
+
+acui_library *acui_library_of(acu_vendor vendor)
+{
+    return is_vendor(vendor) ? libraries[vendor] : NULL;
+}
+
+/* ---- what the user says ---------------------------------------------------------------------- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *user_says[ACU_VENDOR_COUNT]; /* paths */
+static bool user_off[ACU_VENDOR_COUNT];
+
+static void read_environment(void)
+{
+    for (int i = 0; i < ACU_VENDOR_COUNT; i++) {
+        const char *text = secure_getenv(facts[i].variable);
+        user_off[i] = text && strcmp(text, "off") == 0;
+        user_says[i] = text && *text && !user_off[i] ? text : NULL;
+    }
+}
+
+/* ---- what failed ----------------------------------------------------------------------------- */
+
+acu_status acui_library_fail(const acui_library *library, const char *call, int status)
+{
+    if (status == 0)
+        return ACU_OK;
+    for (size_t i = 0; i < library->status_count; i++) {
+        const acui_vendor_status *s = &library->statuses[i];
+        if (s->value == status)
+            return acui_fail(s->status, "%s answered %s: %s", call, s->name, s->words);
+    }
+    return acui_fail(ACU_ERR_DRIVER, "%s answered %d, a status that is not known", call, status);
+}
+
+/* ---- opening; the lock is held --------------------------------------------------------------- */
+
+/* The first symbol that is missing; NULL: none is. */
+static const char *resolve(const acui_library *library, void *opened)
+{
+    for (size_t i = 0; i < library->symbol_count; i++)
+        if (!acui_vendor_symbol(opened, library->symbols[i].name, library->symbols[i].field))
+            return library->symbols[i].name;
+    return NULL;
+}
+
+/* Why a library of this version is of no use; "": it is of use. What the program named is tried
+ * with any driver. */
+static void judge(const acui_library *library, int major, char *why, size_t bytes)
+{
+    const acu_driver_info *driver = acu_driver_info_of();
+    int cuda = major >= library->with_13   ? 13 + (major - library->with_13)
+               : major >= library->with_12 ? 12
+                                           : 11;
+    why[0] = '\0';
+    if (major < library->oldest)
+        snprintf(why, bytes, "is of version %d, and too old: %d is needed", major,
+                 library->oldest);
+    else if (!library->asked[0] && driver && cuda > driver->version / 1000)
+        snprintf(why, bytes, "is of version %d, for CUDA %d, and too new for the driver, of CUDA "
+                 "%d.%d", major, cuda, driver->version / 1000, driver->version % 1000 / 10);
+}
+
+static bool open_one(const acui_vendor *find, const char *name)
+{
+    acui_library *library = (acui_library *)(uintptr_t)find; /* its first member */
+    int part[3] = {0};
+    char why[100];
+    void *opened = acui_vendor_open(name);
+    if (!opened)
+        return false;
+    const char *lacks = resolve(library, opened);
+    bool known = !lacks;
+    for (int i = 0; i < 3 && known; i++)
+        known = (*library->property)(i, &part[i]) == 0;
+    if (known)
+        judge(library, part[0], why, sizeof why);
+    else if (lacks)
+        snprintf(why, sizeof why, "has no %s", lacks);
+    else
+        snprintf(why, sizeof why, "does not say its version");
+    if (why[0]) {
+        snprintf(library->unfit, sizeof library->unfit, "; %.90s %s", name, why);
+        acui_vendor_close(opened);
+        return false;
+    }
+    library->library = opened;
+    library->version = part[0] * 10000 + part[1] * 100 + part[2];
+    acui_vendor_path(opened, library->path, sizeof library->path);
+    return true;
+}
+
+static bool look_for(acui_library *library)
+{
+    const char *asked = library->asked[0] ? library->asked : user_says[library->id];
+    library->unfit[0] = '\0';
+    library->find.open = open_one;
+    return acui_vendor_find(&library->find, asked, library->looked, sizeof library->looked);
+}
+
+acu_status acui_library_open(acui_library *library)
+{
+    pthread_once(&once, read_environment);
+    pthread_mutex_lock(&library->lock);
+    if (!library->library && !library->missing)
+        library->missing = !look_for(library);
+    acu_status st = ACU_OK;
+    if (!library->library)
+        st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (pip install %s, or "
+                       "CUDA's toolkit, has it)", facts[library->id].name, library->looked,
+                       library->unfit, facts[library->id].package);
+    pthread_mutex_unlock(&library->lock);
+    return st;
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* The texts are static. */
+static const struct {
+    const char *off, *user_off, *stale, *software;
+} refusals[] = {
+#define ACU_X(id, name, variable, package)                                                         \
+    {name " is switched off by acu_vendor_configure",                                              \
+     name " is switched off by " variable "=off",                                                  \
+     "the device was reset, and " name ", which was in use before, still knows the context that "  \
+     "went",                                                                                       \
+     name " is not looked for on the software device, where NVIDIA's can not run: name one that "  \
+     "can with acu_vendor_configure"},
+    ACU_VENDORS(ACU_X)
+#undef ACU_X
+};
+
+const char *acui_library_refusal(acui_library *library, const acu_device *device)
+{
+    int id = (int)library->id;
+    pthread_once(&once, read_environment);
+    bool is_named = atomic_load_explicit(&library->named, memory_order_relaxed);
+    if (atomic_load_explicit(&library->off, memory_order_relaxed))
+        return refusals[id].off;
+    if (user_off[id] && !is_named)
+        return refusals[id].user_off;
+    if (device->vendor.stale & (1u << id))
+        return refusals[id].stale;
+    return device->info.software && !is_named ? refusals[id].software : NULL;
+}
+
+acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *settings)
+{
+    acu_vendor_settings s;
+    ACUI_REFUSE_FORK();
+    ACUI_TRY(acui_options_read(&s, sizeof s, settings, __func__));
+    if (!is_vendor(vendor))
+        return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: %d is no library", (int)vendor);
+    acui_library *library = libraries[vendor];
+    if (s.path && strlen(s.path) >= sizeof library->asked)
+        return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: the path of %s is too long",
+                         facts[vendor].name);
+    acu_status st = ACU_OK;
+    pthread_mutex_lock(&library->lock);
+    if (s.path && library->library && strcmp(s.path, library->asked) != 0) {
+        st = acui_fail(ACU_ERR_BUSY, "acu_vendor_configure: %s is open as %s", facts[vendor].name,
+                       library->path);
+    } else {
+        if (!library->library)
+            snprintf(library->asked, sizeof library->asked, "%s", s.path ? s.path : "");
+        library->missing = false;
+        atomic_store_explicit(&library->named, s.path != NULL, memory_order_relaxed);
+        atomic_store_explicit(&library->off, s.off, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&library->lock);
+    return st;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+/* Once the library is open its version and path do not change, and are read without the lock. */
+static bool is_open(acu_vendor vendor)
+{
+    if (!is_vendor(vendor) || acui_forked()) /* a thread of the parent may have held the lock */
+        return false;
+    pthread_mutex_lock(&libraries[vendor]->lock);
+    bool open = libraries[vendor]->library != NULL;
+    pthread_mutex_unlock(&libraries[vendor]->lock);
+    return open;
+}
+
+const char *acu_vendor_name(acu_vendor vendor)
+{
+    return is_vendor(vendor) ? facts[vendor].name : "?";
+}
+
+int acu_vendor_version(acu_vendor vendor)
+{
+    return is_open(vendor) ? libraries[vendor]->version : 0;
+}
+
+const char *acu_vendor_path(acu_vendor vendor)
+{
+    return is_open(vendor) ? libraries[vendor]->path : NULL;
+}
+
+typedef struct report {
+    char *text;
+    size_t bytes, length;
+} report;
+
+static void put(report *r, const char *format, ...) ACU_PRINTF(2, 3);
+static void put(report *r, const char *format, ...)
+{
+    va_list list;
+    size_t room = r->length < r->bytes ? r->bytes - r->length : 0;
+    va_start(list, format);
+    int n = vsnprintf(room ? r->text + r->length : NULL, room, format, list);
+    va_end(list);
+    r->length += n > 0 ? (size_t)n : 0;
+}
+
+static void report_on(report *r, acu_vendor vendor)
+{
+    acui_library *library = libraries[vendor];
+    bool named = atomic_load_explicit(&library->named, memory_order_relaxed);
+    put(r, "%s: ", facts[vendor].name);
+    if (atomic_load_explicit(&library->off, memory_order_relaxed))
+        put(r, "switched off by acu_vendor_configure\n");
+    else if (user_off[vendor] && !named)
+        put(r, "switched off by %s=off\n", facts[vendor].variable);
+    else if (acui_library_open(library) != ACU_OK)
+        put(r, "%s\n", acui_error()->message);
+    else
+        put(r, "%d.%d.%d, %s\n", library->version / 10000,
+            library->version % 10000 / 100, library->version % 100, library->path);
+}
+
+size_t acu_vendor_report(char *text, size_t bytes)
+{
+    report r = {.text = text, .bytes = text ? bytes : 0};
+    if (r.bytes)
+        text[0] = '\0';
+    if (acui_forked())
+        return 0;
+    acu_error record = *acui_error(); /* what is missing is no failure of this call */
+    pthread_once(&once, read_environment);
+    for (int i = 0; i < ACU_VENDOR_COUNT; i++)
+        report_on(&r, (acu_vendor)i);
+    *acui_error() = record;
+    return r.length;
+}

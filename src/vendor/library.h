@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A vendor's library, opened at run time: which calls acuda needs of it, what its versions mean,
+ * and what a device has of it. Each library has one of these as a static variable, in the folder
+ * that wraps it; library.c opens it, handles.c makes what a device needs (handles, plans), call.c
+ * makes operations that call it.
+ */
+#ifndef ACUI_VENDOR_LIBRARY_H
+#define ACUI_VENDOR_LIBRARY_H
+
+#include "device/device.h"
+#include "driver/vendor.h"
+
+#include <acuda/vendor.h>
+#include <limits.h>
+
+/* A call of the library: where its address goes. */
+typedef struct acui_symbol {
+    const char *name;
+    void *field; /* a function pointer */
+} acui_symbol;
+
+/* A status of the library, other than success, which is 0. */
+typedef struct acui_vendor_status {
+    int value;
+    acu_status status;
+    const char *name, *words;
+} acui_vendor_status;
+
+typedef struct acui_library {
+    acui_vendor find; /* the first member; `open` is library.c's */
+    acu_vendor id;
+    int oldest;  /* the oldest major version whose calls these are */
+    int with_12, with_13; /* the major versions that came with CUDA 12 and 13, and need a driver of
+                           * that age */
+    const acui_symbol *symbols;
+    size_t symbol_count;
+    const acui_vendor_status *statuses;
+    size_t status_count;
+    /* Its cublasGetProperty: 0 major, 1 minor, 2 patch. */
+    int (**property)(int which, int *value);
+    bool keyed; /* there is something else for each key, such as a plan for a shape */
+    /* Make what the key describes, for one thread at a time. The device is entered, and this is a
+     * thread of the loader; `first` of its kind there: warm up. On failure the record is set. */
+    acu_status (*make)(acu_device *device, const void *key, bool first, void **made);
+    void (*end)(void *made); /* the device is entered */
+
+    /* Guarded by the lock. Once it is open, nothing changes any more. */
+    pthread_mutex_t lock;
+    void *library;        /* never closed */
+    char asked[PATH_MAX]; /* the path that the program named; "": none */
+    char path[PATH_MAX];
+    char looked[200];     /* where it was looked for in vain */
+    char unfit[200];      /* what was found there and is of no use, and why; "": nothing */
+    bool missing;
+    int version;
+    _Atomic(bool) off, named; /* read for each operation; relaxed: nothing depends on them */
+} acui_library;
+
+/* The libraries, by their number; each is defined where it is wrapped. */
+#define ACU_X(id, name, variable, package) extern acui_library acui_library_##id;
+ACU_VENDORS(ACU_X)
+#undef ACU_X
+
+acui_library *acui_library_of(acu_vendor vendor); /* NULL: there is no such library */
+/* Why operations on the device should not use it, as far as settings say; NULL: they should. */
+const char *acui_library_refusal(acui_library *library, const acu_device *device);
+/* Open it, unless it is open. Errors: NOT_FOUND, with where it was looked for. Blocks. */
+acu_status acui_library_open(acui_library *library);
+/* Record that the call failed, in the library's words. 0: ACU_OK, and nothing is recorded. */
+acu_status acui_library_fail(const acui_library *library, const char *call, int status);
+
+#endif
