@@ -64,6 +64,8 @@
  * sort.h, scan.h              index; sorting; running sums
  * image.h, image_filters.h,   operations on images, and on boxes that detectors find in them
  * boxes.h
+ * blas.h, fft.h, sparse.h,    operations by NVIDIA's libraries; which of these were found
+ * vendor.h
  * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
  * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
  * managed.h, external.h       host and device; memory of other APIs and processes
@@ -79,6 +81,7 @@
 #define ACUDA_ACUDA_H
 
 #include <acuda/arrange.h>
+#include <acuda/blas.h>
 #include <acuda/boxes.h>
 #include <acuda/compile.h>
 #include <acuda/debug.h>
@@ -86,6 +89,7 @@
 #include <acuda/driver.h>
 #include <acuda/explain.h>
 #include <acuda/external.h>
+#include <acuda/fft.h>
 #include <acuda/future.h>
 #include <acuda/graph.h>
 #include <acuda/graph_cache.h>
@@ -102,10 +106,12 @@
 #include <acuda/queue.h>
 #include <acuda/scan.h>
 #include <acuda/sort.h>
+#include <acuda/sparse.h>
 #include <acuda/staging.h>
 #include <acuda/status.h>
 #include <acuda/stream.h>
 #include <acuda/tensor.h>
 #include <acuda/use.h>
+#include <acuda/vendor.h>
 
 #endif

@@ -35,7 +35,9 @@ ACU_BEGIN
 
 /* X(identifier, name, environment variable, package of pip for CUDA 13) */
 #define ACU_VENDORS(X)                                                                             \
-    X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")
+    X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")                                           \
+    X(CUFFT, "cuFFT", "ACUDA_CUFFT", "nvidia-cufft")                                               \
+    X(CUSPARSE, "cuSPARSE", "ACUDA_CUSPARSE", "nvidia-cusparse")
 
 typedef enum acu_vendor {
 #define ACU_X(id, name, variable, package) ACU_VENDOR_##id,

@@ -27,7 +27,11 @@ enum {
     ACUI_CUDA_R_16BF = 14
 };
 
-/* X(field, symbol, parameters after the handle) */
+/* The same for f32 and f64. */
+#define ACUI_CUBLAS_WIDTHS(X, name, symbol, parameters)                                            \
+    X(s##name, "cublasS" symbol, parameters) X(d##name, "cublasD" symbol, parameters)
+
+/* X(field, symbol, parameters) */
 #define ACUI_CUBLAS_CALLS(X)                                                                       \
     X(set_stream, "cublasSetStream_v2", (acui_cublas_handle, CUstream))                            \
     X(set_workspace, "cublasSetWorkspace_v2", (acui_cublas_handle, void *memory, size_t bytes))    \
@@ -43,7 +47,31 @@ enum {
       (acui_cublas_handle, int op_a, int op_b, int m, int n, int k, const void *alpha,             \
        const void *a, int a_type, int lda, long long a_stride, const void *b, int b_type, int ldb, \
        long long b_stride, const void *beta, void *c, int c_type, int ldc, long long c_stride,     \
-       int batches, int compute, int algorithm))
+       int batches, int compute, int algorithm))                                                   \
+    X(axpy, "cublasAxpyEx",                                                                        \
+      (acui_cublas_handle, int n, const void *alpha, int alpha_type, const void *x, int x_type,    \
+       int x_step, void *y, int y_type, int y_step, int sums))                                     \
+    X(scal, "cublasScalEx",                                                                        \
+      (acui_cublas_handle, int n, const void *alpha, int alpha_type, void *x, int x_type,          \
+       int x_step, int sums))                                                                      \
+    X(dot, "cublasDotEx",                                                                          \
+      (acui_cublas_handle, int n, const void *x, int x_type, int x_step, const void *y,            \
+       int y_type, int y_step, void *result, int result_type, int sums))                           \
+    X(nrm2, "cublasNrm2Ex",                                                                        \
+      (acui_cublas_handle, int n, const void *x, int x_type, int x_step, void *result,             \
+       int result_type, int sums))                                                                 \
+    ACUI_CUBLAS_WIDTHS(X, gemv, "gemv_v2",                                                         \
+      (acui_cublas_handle, int op, int m, int n, const void *alpha, const void *a, int lda,        \
+       const void *x, int x_step, const void *beta, void *y, int y_step))                          \
+    ACUI_CUBLAS_WIDTHS(X, ger, "ger_v2",                                                           \
+      (acui_cublas_handle, int m, int n, const void *alpha, const void *x, int x_step,             \
+       const void *y, int y_step, void *a, int lda))                                               \
+    ACUI_CUBLAS_WIDTHS(X, syrk, "syrk_v2",                                                         \
+      (acui_cublas_handle, int fill, int op, int n, int k, const void *alpha, const void *a,       \
+       int lda, const void *beta, void *c, int ldc))                                               \
+    ACUI_CUBLAS_WIDTHS(X, trsm, "trsm_v2",                                                         \
+      (acui_cublas_handle, int side, int fill, int op, int unit, int m, int n, const void *alpha,  \
+       const void *a, int lda, void *b, int ldb))
 
 typedef struct acui_cublas_calls {
     int (*property)(int which, int *value);

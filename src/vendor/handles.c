@@ -268,9 +268,12 @@ static acu_status begin(acui_library *library, acu_device *device, const void *k
     return st;
 }
 
+/* A plan that could not be made does not count: there may be memory for it now. */
 static acui_handles *find(acui_handles *list, const void *key, size_t bytes)
 {
-    while (list && (list->bytes != bytes || (bytes && memcmp(list->key, key, bytes) != 0)))
+    while (list && (list->bytes != bytes ||
+                    (bytes && (memcmp(list->key, key, bytes) != 0 ||
+                               state_of(list) == ACUI_LOAD_FAILED))))
         list = list->next;
     return list;
 }

@@ -29,4 +29,9 @@ typedef struct fake_cublas {
     _Atomic(uint64_t) workspace, workspace_bytes;
 } fake_cublas;
 
+/* For fake_blas.c: what the handle was set to. */
+void *fake_cublas_stream(const void *handle);
+int fake_cublas_pointers(const void *handle);
+bool fake_cublas_workspace(const void *handle);
+
 #endif

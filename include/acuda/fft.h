@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Fourier transforms by cuFFT, as operations among others.
+ *
+ *   acu_op *spectrum = acu_rfft(signal, 1);          [100, 1024] becomes [100, 513, 2]
+ *   acu_op *image = acu_fft(pixels, 2, ACU_FORWARD);  [8, 512, 512, 2] stays so
+ *
+ * The last `rank` dimensions (1 to 3) are transformed; those before are batches. Complex numbers
+ * are pairs along one more dimension, the last: real part and imaginary part, as in
+ * torch.view_as_real. f32 and f64. Nothing is scaled: forward and then inverse gives each element
+ * times the number of elements of a transform.
+ *
+ * An operand is a dense tensor (acu_dup makes one) or an op that yields one; the result is new, or
+ * goes where acu_into says, which is dense too. acu_fft can be put into its operand.
+ *
+ * cuFFT must be found (vendor.h): else NOT_FOUND. A plan is made for each shape, on one of acuda's
+ * threads, which takes some milliseconds: the first operations of a shape wait for it on the host,
+ * but submitting does not. A device keeps the last 64 plans that were used, each as often as
+ * threads use it at a time. Temporary memory comes from the device's pool. In explicit graphs the
+ * calls are captured.
+ *
+ * Errors: SHAPE, DTYPE, INVALID (a rank, a direction, a tensor that is not dense), DEVICE,
+ * NOT_FOUND; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the status.
+ * None blocks. Driver: what cuFFT calls.
+ */
+#ifndef ACUDA_FFT_H
+#define ACUDA_FFT_H
+
+#include <acuda/op.h>
+#include <acuda/vendor.h>
+
+ACU_BEGIN
+
+/* The sign of the exponent: -1, and 1. */
+typedef enum acu_direction { ACU_FORWARD, ACU_INVERSE } acu_direction;
+
+/* Complex to complex: [..., n, 2] stays so. */
+#define acu_fft(x, rank, direction) acu_op_fft(ACU_OPERAND(x), (rank), (direction), ACU_SITE)
+ACU_API acu_op *acu_op_fft(acu_op *x, int rank, acu_direction direction, acu_site site);
+/* Real to complex, forward: [..., n] becomes [..., n / 2 + 1, 2]. The other half of the last
+ * dimension follows from this one. */
+#define acu_rfft(x, rank) acu_op_rfft(ACU_OPERAND(x), (rank), ACU_SITE)
+ACU_API acu_op *acu_op_rfft(acu_op *x, int rank, acu_site site);
+/* Complex to real, inverse: [..., n / 2 + 1, 2] becomes [..., n]; n says whether it was even. cuFFT
+ * overwrites what it reads here, so it gets a copy of x. */
+#define acu_irfft(x, rank, n) acu_op_irfft(ACU_OPERAND(x), (rank), (n), ACU_SITE)
+ACU_API acu_op *acu_op_irfft(acu_op *x, int rank, int64_t n, acu_site site);
+
+ACU_END
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is known of a call of cuBLAS when it is planned (blas.c), for making it (calls.c). */
+#ifndef ACUI_BLAS_BLAS_H
+#define ACUI_BLAS_BLAS_H
+
+#include "vendor/call.h"
+
+#include <acuda/blas.h>
+
+/* A vector, or a matrix that is dense along one dimension. */
+typedef struct acui_array {
+    int rows, columns; /* a vector has rows only */
+    int step;          /* of a vector; of a matrix, from a row (`by_rows`) or column to the next */
+    bool by_rows;
+} acui_array;
+
+typedef struct acui_blas {
+    acu_dtype dtype;
+    double alpha, beta;
+    acu_side side;
+    acu_uplo uplo;
+    bool unit;
+    acui_array at[3]; /* the operands, as they are in memory */
+} acui_blas;
+
+acu_status acui_blas_axpy(acui_vendor_work *work);
+acu_status acui_blas_scal(acui_vendor_work *work);
+acu_status acui_blas_dot(acui_vendor_work *work);
+acu_status acui_blas_nrm2(acui_vendor_work *work);
+acu_status acui_blas_gemv(acui_vendor_work *work);
+acu_status acui_blas_ger(acui_vendor_work *work);
+acu_status acui_blas_gemm(acui_vendor_work *work);
+acu_status acui_blas_syrk(acui_vendor_work *work);
+acu_status acui_blas_trsm(acui_vendor_work *work);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Fourier transforms as operations: shapes, checked before a plan is asked for (cufft.c). */
+#include "fft/cufft.h"
+
+#include "base/error.h"
+#include "ops/ops.h"
+
+#include <acuda/fft.h>
+
+#include <string.h>
+
+typedef enum kind { COMPLEX, TO_COMPLEX, TO_REAL } kind;
+
+typedef struct request {
+    int kind, rank, sign;
+    int64_t n; /* of TO_REAL: the last dimension of the result */
+} request;
+
+static const char *const names[] = {"fft", "rfft", "irfft"};
+
+static acu_op *refuse(const acu_planning *p, const request *r, acu_status status, const char *why)
+{
+    char words[ACUI_OPS_WORDS];
+    return acu_op_fail(status, names[r->kind], p->site, "%s of %s: %s", names[r->kind],
+                       acui_value_words(&p->values[0], words), why);
+}
+
+static bool is_dense(const acu_tensor *t)
+{
+    acu_shape shape = acu_tensor_shape(t);
+    int64_t stride = 1;
+    for (int i = shape.rank - 1; i >= 0; i--) {
+        if (shape.dim[i] != 1 && acu_tensor_strides(t)[i] != stride)
+            return false;
+        stride *= shape.dim[i];
+    }
+    return true;
+}
+
+static acu_op *check(const acu_planning *p, const request *r)
+{
+    const acu_tensor *t = p->values[0].kind == ACU_TENSOR ? p->values[0].tensor : NULL;
+    if (!t)
+        return refuse(p, r, ACU_ERR_INVALID, "it takes a tensor");
+    acu_shape shape = acu_tensor_shape(t);
+    bool pairs = r->kind != TO_COMPLEX;
+    if (acu_tensor_dtype(t) != ACU_F32 && acu_tensor_dtype(t) != ACU_F64)
+        return refuse(p, r, ACU_ERR_DTYPE, "it must be f32 or f64");
+    if (r->rank < 1 || r->rank > 3)
+        return refuse(p, r, ACU_ERR_INVALID, "the rank must be 1, 2 or 3");
+    if (shape.rank < r->rank + pairs)
+        return refuse(p, r, ACU_ERR_SHAPE, "it has too few dimensions for this rank");
+    if (pairs && shape.dim[shape.rank - 1] != 2)
+        return refuse(p, r, ACU_ERR_SHAPE, "complex numbers are pairs: the last dimension must be "
+                      "2");
+    if (r->kind == TO_COMPLEX && shape.rank == ACU_MAX_RANK)
+        return refuse(p, r, ACU_ERR_SHAPE, "there is no room for the dimension of the pairs");
+    if (r->kind == TO_REAL && (r->n < 1 || shape.dim[shape.rank - 2] != r->n / 2 + 1))
+        return refuse(p, r, ACU_ERR_SHAPE, "the dimension before the pairs must be n / 2 + 1");
+    if (!is_dense(t) || (p->out.tensor && !is_dense(p->out.tensor)))
+        return refuse(p, r, ACU_ERR_INVALID, "it, and where its result goes, must be dense "
+                      "(acu_dup makes a dense copy)");
+    return NULL;
+}
+
+/* The shape without pairs, with the last dimension of the transform itself. */
+static acu_shape extents_of(const acu_tensor *t, const request *r)
+{
+    acu_shape shape = acu_tensor_shape(t);
+    if (r->kind != TO_COMPLEX)
+        shape.rank--;
+    if (r->kind == TO_REAL)
+        shape.dim[shape.rank - 1] = r->n;
+    return shape;
+}
+
+static acu_shape result_of(acu_shape shape, const request *r)
+{
+    if (r->kind == TO_REAL)
+        return shape;
+    if (r->kind == TO_COMPLEX)
+        shape.dim[shape.rank - 1] = shape.dim[shape.rank - 1] / 2 + 1;
+    shape.dim[shape.rank++] = 2;
+    return shape;
+}
+
+static acui_fft describe(acu_shape shape, acu_dtype dtype, const request *r)
+{
+    acui_fft fft;
+    memset(&fft, 0, sizeof fft);
+    bool wide = dtype == ACU_F64;
+    int real = wide ? ACUI_R_64F : ACUI_R_32F, complex = wide ? ACUI_C_64F : ACUI_C_32F;
+    fft.key.rank = r->rank;
+    fft.key.from = r->kind == TO_COMPLEX ? real : complex;
+    fft.key.to = r->kind == TO_REAL ? real : complex;
+    fft.key.batch = 1;
+    for (int i = 0; i < shape.rank - r->rank; i++)
+        fft.key.batch *= shape.dim[i];
+    for (int i = 0; i < r->rank; i++)
+        fft.key.n[i] = shape.dim[shape.rank - r->rank + i];
+    fft.sign = r->sign;
+    return fft;
+}
+
+static acu_op *plan(acu_planning *p)
+{
+    const request *r = p->data;
+    acu_op *failed = check(p, r);
+    if (failed)
+        return failed;
+    const char *name = names[r->kind];
+    acu_dtype dtype = acu_tensor_dtype(p->values[0].tensor);
+    acu_shape shape = extents_of(p->values[0].tensor, r);
+    acui_fft fft = describe(shape, dtype, r);
+    acu_op *out = acui_result(p, name, dtype, result_of(shape, r));
+    acu_op *x = acu_op_take(&p->values[0], p->site);
+    if (r->kind == TO_REAL)
+        x = acu_op_dup(x, p->site);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(x, r->kind == TO_REAL ? ACU_UPDATE : ACU_READ)};
+    acui_vendor_call call = {.library = &acui_library_CUFFT,
+                             .name = name,
+                             .fn = acui_fft_run,
+                             .data = &fft,
+                             .bytes = sizeof fft,
+                             .key_bytes = sizeof fft.key};
+    return acu_op_nth(acui_vendor_op(&call, args, 2, p->site), 0, p->site);
+}
+
+static acu_op *make(request r, acu_op *x, acu_site site)
+{
+    return acu_op_custom((acu_custom){.name = names[r.kind], .fn = plan, .data = &r,
+                                      .bytes = sizeof r}, &x, 1, site);
+}
+
+acu_op *acu_op_fft(acu_op *x, int rank, acu_direction direction, acu_site site)
+{
+    if (direction != ACU_FORWARD && direction != ACU_INVERSE) {
+        acu_op_release(x);
+        return acu_op_fail(ACU_ERR_INVALID, "fft", site, "fft: %d is no acu_direction",
+                           (int)direction);
+    }
+    return make((request){.kind = COMPLEX, .rank = rank, .sign = direction == ACU_INVERSE ? 1 : -1},
+                x, site);
+}
+
+acu_op *acu_op_rfft(acu_op *x, int rank, acu_site site)
+{
+    return make((request){.kind = TO_COMPLEX, .rank = rank, .sign = -1}, x, site);
+}
+
+acu_op *acu_op_irfft(acu_op *x, int rank, int64_t n, acu_site site)
+{
+    return make((request){.kind = TO_REAL, .rank = rank, .sign = 1, .n = n}, x, site);
+}
