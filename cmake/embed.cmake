@@ -2,27 +2,32 @@
 # cmake -DINPUT=file -DOUTPUT=file.c -DSYMBOL=name -P embed.cmake: a text file as a C array that
 # ends in NUL; OUTPUT may be file.cpp too. (A string literal of that length would not be portable C; and
 # C++ accepts no number in a char array that a char may be unable to hold.)
-if(SYMBOL MATCHES "^acui_.*_ptx$") # the library's own kernels, without what only readers need: an eighth
-    file(READ "${INPUT}" text)
-    string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
-    string(REGEX REPLACE "\n[ \t\n]+" "\n" text "${text}")
-    string(REGEX REPLACE "[ \t]+" " " text "${text}")
-    string(REPLACE ", " "," text "${text}")
-    string(HEX "${text}" hex)
+if(SYMBOL MATCHES "^acui_.*_ptx$") # the library's own kernels are packed, to a fifth (base/inflate.h)
+    file(ARCHIVE_CREATE OUTPUT "${OUTPUT}.gz" PATHS "${INPUT}" FORMAT raw COMPRESSION GZip
+        COMPRESSION_LEVEL 9)
+    file(READ "${OUTPUT}.gz" hex HEX)
+    string(SUBSTRING "${hex}" 0 8 head)
+    string(SUBSTRING "${hex}" 16 -1 hex)
+    string(PREPEND hex "${head}00000000") # without the time of the build
+    file(SIZE "${OUTPUT}.gz" bytes)
+    set(more "extern const unsigned ${SYMBOL}_bytes;\nconst unsigned ${SYMBOL}_bytes = ${bytes};\n")
 else()
     file(READ "${INPUT}" hex HEX)
 endif()
 string(REGEX REPLACE "(................................)" "\\1\n    " hex "${hex}")
 if(OUTPUT MATCHES "[.]cpp$")
     set(linkage "extern \"C\"")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${hex}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," numbers "${hex}")
 else()
     set(linkage "extern")
-    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    if(more)
+        set(type "unsigned ")
+    endif()
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," numbers "${hex}")
 endif()
 file(WRITE "${OUTPUT}" "/* Generated from a file's text. */
-${linkage} const char ${SYMBOL}[];
-const char ${SYMBOL}[] = {
-    ${bytes}0
+${linkage} const ${type}char ${SYMBOL}[];
+const ${type}char ${SYMBOL}[] = {
+    ${numbers}0
 };
-")
+${more}")

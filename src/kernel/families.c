@@ -12,17 +12,22 @@
 
 #include <string.h>
 
-#define ACU_X(name) extern const char acui_##name##_ptx[];
+/* Packed (base/inflate.h). */
+#define ACU_X(name)                                                                                \
+    extern const unsigned char acui_##name##_ptx[];                                                \
+    extern const unsigned acui_##name##_ptx_bytes;
 ACUI_FAMILIES(ACU_X)
 #undef ACU_X
 
 static const struct {
-    const char *name, *ptx;
+    const char *name;
+    const unsigned char *packed;
+    const unsigned *bytes;
 } families[] = {
-#define ACU_X(name) {ACUI_FAMILY_PREFIX #name, acui_##name##_ptx},
+#define ACU_X(name) {ACUI_FAMILY_PREFIX #name, acui_##name##_ptx, &acui_##name##_ptx_bytes},
     ACUI_FAMILIES(ACU_X)
 #undef ACU_X
-    {NULL, NULL},
+    {NULL, NULL, NULL},
 };
 
 enum { COUNT = sizeof families / sizeof *families - 1 };
@@ -67,7 +72,9 @@ static acu_status find_or_begin(acu_device *device, int place, acu_module **modu
     }
     acu_module **known = &device->kernel.families->modules[place];
     if (!*known || acui_module_state(*known) == ACUI_LOAD_FAILED) {
-        const acu_module_source source = {.name = families[place].name, .ptx = families[place].ptx};
+        const acu_module_source source = {.name = families[place].name,
+                                          .image = families[place].packed,
+                                          .bytes = *families[place].bytes};
         acu_module *begun = NULL;
         ACUI_TRY(acui_device_check(device));
         ACUI_TRY(acui_load_begin(device, &source, true, NULL, &begun));

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/inflate.h"
 #include "base/options.h"
 #include "kernel/file.h"
 #include "kernel/image.h"
@@ -78,8 +79,28 @@ static acu_status load_cuda(acu_module *module, const acu_module_source *source)
     return acui_image_load(module, &code);
 }
 
+/* The library's own kernels, which are packed. */
+static acu_status load_built_in(acu_module *module, const acu_module_source *source)
+{
+    size_t bytes = acui_packed_size(source->image, source->bytes);
+    char *text = acui_alloc_raw(bytes + 1);
+    if (!text)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to unpack %s", words_of(source));
+    text[bytes] = '\0';
+    acu_status st = ACU_OK;
+    if (!acui_unpack(source->image, source->bytes, text, bytes))
+        st = acui_fail(ACU_ERR_INVALID, "%s is damaged: it can not be unpacked", words_of(source));
+    acui_image code = {.data = text, .bytes = bytes, .ends = true, .what = words_of(source)};
+    if (st == ACU_OK)
+        st = acui_image_load(module, &code);
+    acui_free(text);
+    return st;
+}
+
 static acu_status load_source(acu_module *module, const acu_module_source *source, bool ends)
 {
+    if (module->built_in)
+        return load_built_in(module, source);
     if (source->cuda)
         return load_cuda(module, source);
     if (source->path)
