@@ -16,6 +16,8 @@ typedef struct subject {
     acu_tensor *square, *y, *bytes_of; /* operands, f32 and bool; y is the result */
     acu_tensor *copy[2];               /* the twin's */
     acu_tensor *flat, *part, *order;   /* all of it, a quarter, and rows in another order */
+    acu_tensor *half[2], *targets;     /* f16, a matrix of half the side; a class for each row */
+    acu_tensor *keys;                  /* for each element of the quarter */
     int64_t side;
     size_t copied; /* by the twin */
     acu_op *(*make)(struct subject *s);
@@ -138,6 +140,36 @@ static acu_op *topk(subject *s)
     return acu_first(acu_topk(s->part, 64, 0, ACU_DESCENDING));
 }
 
+/* In half precision, of an eighth of the bytes: 8,192 x 8,192. */
+static acu_op *layer_norm(subject *s)
+{
+    return acu_into(s->half[1], acu_layer_norm(s->half[0], 1.5, 0.5, 1e-5));
+}
+static acu_op *rms_norm(subject *s)
+{
+    return acu_into(s->half[1], acu_rms_norm(s->half[0], 1.5, 1e-5));
+}
+static acu_op *softmax(subject *s)
+{
+    return acu_into(s->half[1], acu_softmax(s->half[0], 1));
+}
+static acu_op *cross_entropy(subject *s)
+{
+    return acu_cross_entropy(s->half[0], s->targets);
+}
+static acu_op *nonzero(subject *s)
+{
+    return acu_first(acu_masked_select(s->flat, acu_flatten(s->bytes_of)));
+}
+static acu_op *histogram(subject *s)
+{
+    return acu_histogram_even(s->flat, 256, 0, 1);
+}
+static acu_op *sum_by_key(subject *s)
+{
+    return acu_reduce_by_key(ACU_SCATTER_ADD, s->part, s->keys, 1024);
+}
+
 static const struct {
     const char *what;
     acu_op *(*make)(subject *s);
@@ -160,6 +192,13 @@ static const struct {
     {"cumsum of columns, f32", cumsum_columns, 2, 0.85},
     {"sort of a quarter (2^26), f32", sort_part, 0.5, 0},
     {"top 64 of a quarter, f32", topk, 0.25, 0},
+    {"layer norm, 8192 x 8192 f16", layer_norm, 0.25, 0.90},
+    {"rms norm, 8192 x 8192 f16", rms_norm, 0.25, 0.90},
+    {"softmax, 8192 x 8192 f16", softmax, 0.25, 0.90},
+    {"cross entropy, 8192 x 8192 f16", cross_entropy, 0.25, 0.90},
+    {"masked select, half of f32", nonzero, 2.25, 0},
+    {"histogram, 256 bins, f32", histogram, 1, 0},
+    {"sum by 1024 keys, a quarter, f32", sum_by_key, 0.5, 0},
     {"where, f32", where, 3.25, 0.90},
     {"clamp, f32", clamp, 2, 0.90},
 };
@@ -183,11 +222,22 @@ static void open_subject(subject *s)
     MUST(acu_sync(s->b->device, part, &s->part));
     acu_op *column = acu_select(s->square, 1, 0);
     MUST(acu_sync(s->b->device, acu_argsort(column, 0, ACU_ASCENDING), &s->order));
+    const acu_shape small = ACU_SHAPE(s->side / 2, s->side / 2);
+    for (int i = 0; i < 2; i++)
+        MUST(acu_sync(s->b->device, acu_rand(ACU_F16, small, 3, 0), &s->half[i]));
+    acu_op *targets = acu_randint(ACU_I32, ACU_SHAPE(s->side / 2), 0, s->side / 2, 4, 0);
+    MUST(acu_sync(s->b->device, targets, &s->targets));
+    acu_op *keys = acu_randint(ACU_I32, ACU_SHAPE(s->side * s->side / 4), 0, 1024, 5, 0);
+    MUST(acu_sync(s->b->device, keys, &s->keys));
     MUST(acu_sync(s->b->device, acu_lt(s->square, 0.5), &s->bytes_of));
 }
 
 static void close_subject(subject *s)
 {
+    acu_tensor_release(s->half[0]);
+    acu_tensor_release(s->half[1]);
+    acu_tensor_release(s->targets);
+    acu_tensor_release(s->keys);
     acu_tensor_release(s->flat);
     acu_tensor_release(s->part);
     acu_tensor_release(s->order);

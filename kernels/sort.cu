@@ -5,63 +5,21 @@
  * counts become places (digit after digit, tile after tile), and tiles move their elements there in
  * order.
  */
-#include "elements.cuh"
+#include "keys.cuh"
 
 #include "../src/ops/sort/params.h"
 
 enum { WARPS = ACUI_BLOCK / 32, ITEMS = ACUI_SORT_ITEMS, TILE = ACUI_SORT_TILE, DIGITS = ACUI_SORT_DIGITS };
-
-/* ---- keys -------------------------------------------------------------------------------------- */
-
-/* Floating point as an integer of the same order: NaN above all, and both zeros equal. */
-template <typename T> ACUI_DEVICE T real_key(T bits, T infinite)
-{
-    const T sign = (T)((T)1 << (sizeof(T) * 8 - 1));
-    T size = (T)(bits & (T)~sign);
-    if (size > infinite)
-        return (T)~(T)0;
-    if (size == 0)
-        return sign;
-    return bits & sign ? (T)~bits : (T)(bits | sign);
-}
-
-ACUI_DEVICE unsigned long long key_of(const char *at, int dtype, bool descending)
-{
-    unsigned long long key;
-    switch (dtype) {
-    case ACU_BOOL: key = *(const unsigned char *)at != 0; break;
-    case ACU_U8: key = *(const unsigned char *)at; break;
-    case ACU_I8: key = *(const unsigned char *)at ^ 0x80u; break;
-    case ACU_U16: key = *(const unsigned short *)at; break;
-    case ACU_I16: key = *(const unsigned short *)at ^ 0x8000u; break;
-    case ACU_F16: key = real_key<unsigned short>(*(const unsigned short *)at, 0x7c00); break;
-    case ACU_BF16: key = real_key<unsigned short>(*(const unsigned short *)at, 0x7f80); break;
-    case ACU_U32: key = *(const unsigned *)at; break;
-    case ACU_I32: key = *(const unsigned *)at ^ 0x80000000u; break;
-    case ACU_U64: key = *(const unsigned long long *)at; break;
-    case ACU_I64: key = *(const unsigned long long *)at ^ 1ull << 63; break;
-    case ACU_F64: key = real_key<unsigned long long>(*(const unsigned long long *)at, 0x7ffull << 52); break;
-    default: key = real_key<unsigned>(*(const unsigned *)at, 0x7f800000u); break;
-    }
-    return descending ? ~key : key;
-}
 
 /* Puts element `place` of the row, or that number, to place i of the result. */
 ACUI_DEVICE void store(const acui_sort &p, char *out, const char *x, const long long *row, long long i,
                        unsigned place)
 {
     const long long to = row[0] + i * p.rows.stride[0];
-    const char *from = x + (row[1] + place * p.rows.stride[1]) * p.bytes;
     if (p.places)
         ((long long *)out)[to] = place;
-    else if (p.bytes == 1)
-        out[to] = *from;
-    else if (p.bytes == 2)
-        ((unsigned short *)out)[to] = *(const unsigned short *)from;
-    else if (p.bytes == 4)
-        ((unsigned *)out)[to] = *(const unsigned *)from;
     else
-        ((unsigned long long *)out)[to] = *(const unsigned long long *)from;
+        acui_move_element(out, to, x, row[1] + place * p.rows.stride[1], p.bytes);
 }
 
 /* ---- short rows -------------------------------------------------------------------------------- */
@@ -84,7 +42,7 @@ template <typename K> ACUI_DEVICE void sort_short(char *out, const char *x, cons
             K key = (K)~(K)0;
             if (r < p.rows.rows && place < p.rows.count) {
                 acui_offsets<2>(p.rows.kept, p.rows.at, r, row);
-                key = (K)key_of(x + (row[1] + place * p.rows.stride[1]) * p.bytes, p.dtype, p.descending);
+                key = (K)acui_key_of(x + (row[1] + place * p.rows.stride[1]) * p.bytes, p.dtype, p.descending);
             }
             keys[i] = key;
             places[i] = (unsigned)place;
@@ -133,7 +91,7 @@ template <typename K> ACUI_DEVICE void sort_load(char *work, const char *x, cons
         long long row[2], r = i / p.rows.count;
         acui_offsets<2>(p.rows.kept, p.rows.at, r, row);
         const char *at = x + (row[1] + (i - r * p.rows.count) * p.rows.stride[1]) * p.bytes;
-        keys[i] = (K)key_of(at, p.dtype, p.descending);
+        keys[i] = (K)acui_key_of(at, p.dtype, p.descending);
     }
 }
 

@@ -60,6 +60,9 @@
  * tensor.h, memory.h          dtypes, shapes and views; buffers, and how host memory comes in
  * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
  * op.h, ops.h                 operations and how they are composed; the built-in ones
+ * select.h, statistics.h,     selections, histograms, variances; norms and losses of networks;
+ * layers.h, distributions.h,  random numbers of other distributions; products over named
+ * einsum.h                    dimensions
  * arrange.h, index.h,         more of the built-in ones: joining, padding, reordering; elements by
  * sort.h, scan.h              index; sorting; running sums
  * image.h, image_filters.h,   operations on images, and on boxes that detectors find in them
@@ -102,6 +105,11 @@
 #include <acuda/memory.h>
 #include <acuda/op.h>
 #include <acuda/ops.h>
+#include <acuda/distributions.h>
+#include <acuda/einsum.h>
+#include <acuda/layers.h>
+#include <acuda/select.h>
+#include <acuda/statistics.h>
 #include <acuda/pool.h>
 #include <acuda/queue.h>
 #include <acuda/scan.h>

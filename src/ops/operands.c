@@ -76,3 +76,8 @@ void acui_lines_init(acui_lines *rows, acu_shape shape, int dimension,
     }
     acui_index_make(&rows->kept, rank, dims);
 }
+
+acu_op *acui_into(acu_planning *p, acu_op *x)
+{
+    return p->out.kind == ACU_NONE ? x : acu_op_into(acu_op_take(&p->out, p->site), x, p->site);
+}

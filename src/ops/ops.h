@@ -51,6 +51,9 @@ const acu_tensor *acui_number_operand(acu_planning *p, const char *name, size_t 
  * operands themselves too. */
 acu_op *acui_result_apart(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);
 
+/* For operations that are made of others: x, put where acu_into wants the result. */
+acu_op *acui_into(acu_planning *p, acu_op *x);
+
 /* The op that yields where the result goes: the checked tensor of acu_into, or a new one. */
 acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);
 /* Whether the result named by acu_into overlaps an operand other than element on element. */

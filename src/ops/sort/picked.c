@@ -6,7 +6,6 @@
 #include <acuda/sort.h>
 
 #include <inttypes.h>
-#include <math.h>
 
 typedef struct request {
     int dimension;
@@ -23,12 +22,6 @@ static acu_op *part(acu_op *x, acu_shape shape, int dimension, int64_t start, in
     first.dim[dimension] = start;
     last.dim[dimension] = end;
     return acu_op_slice(x, first, last, ACU_NO_STEP, site);
-}
-
-/* The result goes where acu_into wants it. */
-static acu_op *into(acu_planning *p, acu_op *x)
-{
-    return p->out.kind == ACU_NONE ? x : acu_op_into(acu_op_take(&p->out, p->site), x, p->site);
 }
 
 /* ---- by key ---------------------------------------------------------------------------------- */
@@ -51,7 +44,7 @@ static acu_op *plan_by(acu_planning *p)
     acu_op *places =
         acu_op_argsort(acu_op_take(&p->values[0], p->site), r->dimension, r->order, p->site);
     acu_op *taken = acu_op_take(&p->values[1], p->site);
-    return into(p, acu_op_gather(taken, r->dimension, places, p->site));
+    return acui_into(p, acu_op_gather(taken, r->dimension, places, p->site));
 }
 
 acu_op *acu_op_sort_by(acu_op *keys, acu_op *values, int dimension, acu_sort_order order,
@@ -107,8 +100,9 @@ static acu_op *two(acu_elementwise kind, acu_op *a, acu_op *b, acu_site site)
 /* a + (b - a) fraction; where the last element is NaN, that. */
 static acu_op *between(acu_op *sorted, acu_shape shape, int d, double q, acu_site site)
 {
-    double place = q * (double)(shape.dim[d] - 1), below = floor(place);
-    int64_t n = shape.dim[d], low = (int64_t)below, high = low + (low + 1 < n);
+    double place = q * (double)(shape.dim[d] - 1);
+    int64_t n = shape.dim[d], low = (int64_t)place, high = low + (low + 1 < n);
+    const double below = (double)low;
     acu_op *a = acu_op_retain(part(acu_op_retain(sorted), shape, d, low, low + 1, site));
     acu_op *b = part(acu_op_retain(sorted), shape, d, high, high + 1, site);
     acu_op *last = acu_op_retain(part(sorted, shape, d, n - 1, n, site));
@@ -142,7 +136,7 @@ static acu_op *plan_quantile(acu_planning *p)
         return acui_no_dimension(p, "quantile", r->dimension);
     acu_op *taken = acu_op_take(&p->values[0], p->site);
     acu_op *sorted = acu_op_sort(taken, d, ACU_ASCENDING, p->site);
-    return into(p, between(sorted, shape, d, r->q, p->site));
+    return acui_into(p, between(sorted, shape, d, r->q, p->site));
 }
 
 acu_op *acu_op_quantile(acu_op *x, double q, int dimension, acu_site site)

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Layer norm and RMS norm of rows. A row belongs to a warp, or to a block; its threads keep what
+ * they read, if rows are whole vectors and not too long.
+ */
+#include "elements.cuh"
+
+#include "../src/ops/layers/params.h"
+
+enum { WARPS = ACUI_BLOCK / 32, HELD = ACUI_NORM_HELD };
+
+/* The sum over the threads of a row, for each of them. */
+ACUI_DEVICE double row_sum(double value, int group)
+{
+    __shared__ double sums[WARPS];
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, step);
+    if (group == 32)
+        return value;
+    __syncthreads();
+    if (threadIdx.x % 32 == 0)
+        sums[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = 0;
+    for (int w = 0; w < WARPS; w++)
+        value += sums[w];
+    return value;
+}
+
+template <typename C> struct norm {
+    typedef typename C::value T;
+    static const int V = C::V;
+
+    template <typename F>
+    ACUI_DEVICE T result(const acui_norm &p, const char *weight, const char *bias, long long i, T centred, T scale)
+    {
+        const T y = centred * scale * F::template read_one<T>(weight + i * p.weight * F::BYTES);
+        return p.rms ? y : y + F::template read_one<T>(bias + i * p.bias * F::BYTES);
+    }
+
+    ACUI_DEVICE T scale_of(const acui_norm &p, double squares)
+    {
+        return (T)(1 / __dsqrt_rn(row_sum(squares, p.group) / (double)p.rows.count + p.epsilon));
+    }
+
+    /* A row of whole vectors that its threads can keep. */
+    template <typename F>
+    ACUI_DEVICE void keep(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
+    {
+        const long long first = (long long)(threadIdx.x % (unsigned)p.group) * V, step = (long long)p.group * V;
+        T v[HELD][V];
+        double sum = 0, squares = 0;
+#pragma unroll
+        for (int k = 0; k < HELD; k++) {
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                v[k][j] = 0;
+            if (first + k * step < p.rows.count)
+                F::read(x + (first + k * step) * F::BYTES, v[k]);
+#pragma unroll
+            for (int j = 0; j < V; j++)
+                sum += (double)v[k][j];
+        }
+        const double mean = p.rms ? 0 : row_sum(sum, p.group) / (double)p.rows.count;
+#pragma unroll
+        for (int k = 0; k < HELD; k++)
+#pragma unroll
+            for (int j = 0; j < V; j++) {
+                const double d = first + k * step < p.rows.count ? (double)v[k][j] - mean : 0;
+                squares += d * d;
+            }
+        const T scale = scale_of(p, squares);
+#pragma unroll
+        for (int k = 0; k < HELD; k++)
+            if (first + k * step < p.rows.count) {
+                const long long i = first + k * step;
+#pragma unroll
+                for (int j = 0; j < V; j++)
+                    v[k][j] = result<F>(p, weight, bias, i + j, v[k][j] - (T)mean, scale);
+                F::write(out + i * F::BYTES, v[k]);
+            }
+    }
+
+    /* Any row, read three times. */
+    template <typename F>
+    ACUI_DEVICE void again(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
+    {
+        const long long first = (long long)(threadIdx.x % (unsigned)p.group), by = p.rows.stride[1] * F::BYTES;
+        double sum = 0, squares = 0;
+        for (long long i = first; i < p.rows.count; i += p.group)
+            sum += (double)F::template read_one<T>(x + i * by);
+        const double mean = p.rms ? 0 : row_sum(sum, p.group) / (double)p.rows.count;
+        for (long long i = first; i < p.rows.count; i += p.group) {
+            const double d = (double)F::template read_one<T>(x + i * by) - mean;
+            squares += d * d;
+        }
+        const T scale = scale_of(p, squares);
+        for (long long i = first; i < p.rows.count; i += p.group) {
+            const T centred = F::template read_one<T>(x + i * by) - (T)mean;
+            F::write_one(out + i * p.rows.stride[0] * F::BYTES, result<F>(p, weight, bias, i, centred, scale));
+        }
+    }
+
+    template <typename F>
+    ACUI_DEVICE void row(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
+    {
+        const bool aligned = ((unsigned long long)out | (unsigned long long)x) % (F::BYTES * V) == 0;
+        if (p.even && aligned)
+            keep<F>(p, out, x, weight, bias);
+        else
+            again<F>(p, out, x, weight, bias);
+    }
+
+    ACUI_DEVICE void rows(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
+    {
+        const int together = ACUI_BLOCK / p.group;
+        C::with(p.dtype, [&](auto format) ACUI_INLINE {
+            typedef decltype(format) F;
+            for (long long r = (long long)blockIdx.x * together + threadIdx.x / (unsigned)p.group; r < p.rows.rows;
+                 r += (long long)gridDim.x * together) {
+                long long at[2];
+                acui_offsets<2>(p.rows.kept, p.rows.at, r, at);
+                row<F>(p, out + at[0] * F::BYTES, x + at[1] * F::BYTES, weight, bias);
+            }
+        });
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    norm_f(char *out, const char *x, const char *weight, const char *bias, acui_norm p)
+{
+    norm<acui_real_f>::rows(p, out, x, weight, bias);
+}
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    norm_d(char *out, const char *x, const char *weight, const char *bias, acui_norm p)
+{
+    norm<acui_real_d>::rows(p, out, x, weight, bias);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Results whose length the data decides: elements, or their places, that are selected; in order.
+ * And counts of elements in bins.
+ */
+#include "formats.cuh"
+#include "keys.cuh"
+
+#include "../src/ops/select/params.h"
+
+enum { WARPS = ACUI_BLOCK / 32, ITEMS = ACUI_SELECT_ITEMS, TILE = ACUI_SELECT_TILE };
+
+ACUI_DEVICE unsigned long long bits_of(const char *x, long long i, int dtype)
+{
+    switch (dtype) {
+    case ACU_BOOL:
+    case ACU_U8:
+    case ACU_I8: return ((const unsigned char *)x)[i];
+    case ACU_U16:
+    case ACU_I16: return ((const unsigned short *)x)[i];
+    case ACU_F16:
+    case ACU_BF16: return ((const unsigned short *)x)[i] & 0x7fffu;
+    case ACU_U32:
+    case ACU_I32: return ((const unsigned *)x)[i];
+    case ACU_F32:
+    case ACU_TF32: return ((const unsigned *)x)[i] & 0x7fffffffu;
+    case ACU_F64: return ((const unsigned long long *)x)[i] & ~(1ull << 63);
+    default: return ((const unsigned long long *)x)[i];
+    }
+}
+
+ACUI_DEVICE bool selected(const acui_select &p, const char *x, long long i)
+{
+    long long at[2];
+    if (p.what == ACUI_SELECT_HEADS) { /* of a dense row */
+        const int bytes = p.bytes;
+        return i == 0 || acui_key_of(x + i * bytes, p.dtype, false) != acui_key_of(x + (i - 1) * bytes, p.dtype, false);
+    }
+    acui_offsets<2>(p.index, p.at, i, at);
+    return bits_of(x, at[0], p.dtype) != 0;
+}
+
+/* The sum over the block, and in *before that of the threads before this one. */
+ACUI_DEVICE long long block_sum(long long value, long long *before)
+{
+    __shared__ long long sums[WARPS];
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    long long run = value, total = 0, earlier = 0;
+    for (unsigned step = 1; step < 32; step *= 2) {
+        long long other = __shfl_up_sync(0xffffffffu, run, step);
+        run += lane >= step ? other : 0;
+    }
+    __syncthreads();
+    if (lane == 31)
+        sums[warp] = run;
+    __syncthreads();
+    for (unsigned w = 0; w < WARPS; w++) {
+        earlier += w < warp ? sums[w] : 0;
+        total += sums[w];
+    }
+    *before = earlier + run - value;
+    return total;
+}
+
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    select_count(long long *counts, const char *x, acui_select p)
+{
+    const long long first = blockIdx.x * p.chunk, last = first + p.chunk < p.elements ? first + p.chunk : p.elements;
+    long long count = 0, before;
+    for (long long i = first + threadIdx.x; i < last; i += ACUI_BLOCK)
+        count += selected(p, x, i);
+    count = block_sum(count, &before);
+    if (threadIdx.x == 0)
+        counts[blockIdx.x] = count;
+}
+
+ACUI_DEVICE void write(const acui_select &p, char *out, long long to, const char *from, long long i)
+{
+    if (p.bytes) {
+        long long at[2] = {0, i};
+        if (from && p.what != ACUI_SELECT_HEADS)
+            acui_offsets<2>(p.index, p.at, i, at);
+        acui_move_element(out, to, from, at[1], p.bytes);
+        return;
+    }
+    for (int d = p.rank - 1; d >= 0; d--) {
+        const long long rest = i / p.shape.dim[d];
+        ((long long *)out)[to * p.rank + d] = from ? i - rest * p.shape.dim[d] : 0;
+        i = rest;
+    }
+}
+
+/* What is selected, in order, and zeros behind it; and how many there are. */
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    select_write(char *out, long long *number, const long long *counts, const char *x, const char *from,
+                 acui_select p)
+{
+    const long long first = blockIdx.x * p.chunk, last = first + p.chunk < p.elements ? first + p.chunk : p.elements;
+    long long base = 0, all = 0, before;
+    for (long long c = threadIdx.x; c < p.chunks; c += ACUI_BLOCK) {
+        all += counts[c];
+        base += c < blockIdx.x ? counts[c] : 0;
+    }
+    all = block_sum(all, &before);
+    base = block_sum(base, &before);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        *number = all;
+    for (long long tile = first; tile < last; tile += TILE) {
+        const long long own = tile + (int)threadIdx.x * ITEMS;
+        unsigned mine = 0;
+        for (int k = 0; k < ITEMS; k++)
+            if (own + k < last && selected(p, x, own + k))
+                mine |= 1u << k;
+        const long long found = block_sum(__popc(mine), &before);
+        before += base;
+        for (int k = 0; k < ITEMS; k++)
+            if (mine >> k & 1)
+                write(p, out, before++, from, own + k);
+        base += found;
+    }
+    for (long long i = all + (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.elements;
+         i += (long long)gridDim.x * ACUI_BLOCK)
+        write(p, out, i, nullptr, 0);
+}
+
+/* Element i in the type of computation, and back. Not inlined: there are many dtypes, and the rest is
+ * needed once. */
+template <typename C> ACUI_DEVICE_OUTLINE typename C::value get(int dtype, const char *x, long long i)
+{
+    typename C::value value = typename C::value();
+    C::with(dtype, [&](auto format) ACUI_INLINE {
+        typedef decltype(format) F;
+        value = F::template read_one<typename C::value>(x + i * F::BYTES);
+    });
+    return value;
+}
+template <typename C> ACUI_DEVICE_OUTLINE void put(int dtype, char *out, long long i, typename C::value value)
+{
+    C::with(dtype, [&](auto format) ACUI_INLINE {
+        typedef decltype(format) F;
+        F::write_one(out + i * F::BYTES, value);
+    });
+}
+
+/* ---- bins ------------------------------------------------------------------------------------------ */
+
+ACUI_DEVICE bool below(const acui_histogram &, double a, double b) { return a < b; }
+ACUI_DEVICE bool below(const acui_histogram &p, long long a, long long b)
+{
+    return p.dtype == ACU_U64 ? (unsigned long long)a < (unsigned long long)b : a < b;
+}
+
+/* The bin of a value; -1: none. The last bin includes its upper edge. */
+template <typename T>
+ACUI_DEVICE long long bin_of(const acui_histogram &p, const T *edges, T value)
+{
+    if (value != value || below(p, value, edges[0]) || below(p, edges[p.count], value))
+        return -1;
+    long long low = 0, high = p.count;
+    while (high - low > 1) { /* edges[low] <= value, and value < edges[high] or high is the last */
+        const long long middle = (low + high) / 2;
+        if (below(p, value, edges[middle]))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+/* Edges are in the type of computation; NULL: the values are the numbers of their bins. */
+template <typename C>
+ACUI_DEVICE void histogram(unsigned long long *counts, const char *x, const typename C::value *edges,
+                           const acui_histogram &p)
+{
+    typedef typename C::value T;
+    __shared__ unsigned near[ACUI_HISTOGRAM_SHARED];
+    const bool shared = p.count <= ACUI_HISTOGRAM_SHARED;
+    for (int i = (int)threadIdx.x; shared && i < p.count; i += ACUI_BLOCK)
+        near[i] = 0;
+    __syncthreads();
+    for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.elements;
+         i += (long long)gridDim.x * ACUI_BLOCK) {
+        long long at, bin;
+        acui_offsets<1>(p.index, &p.x, i, &at);
+        const T value = get<C>(p.dtype, x, at);
+        bin = edges ? bin_of(p, edges, value) : (long long)value;
+        if (bin < 0 || bin >= p.count)
+            continue;
+        if (shared)
+            atomicAdd(&near[bin], 1u);
+        else
+            atomicAdd(&counts[bin * p.stride], 1ull);
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; shared && i < p.count; i += ACUI_BLOCK)
+        if (near[i])
+            atomicAdd(&counts[i * p.stride], (unsigned long long)near[i]);
+}
+
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    histogram_d(unsigned long long *counts, const char *x, const double *edges, acui_histogram p)
+{
+    histogram<acui_all_d>(counts, x, edges, p);
+}
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    histogram_l(unsigned long long *counts, const char *x, const long long *edges, acui_histogram p)
+{
+    histogram<acui_any_l>(counts, x, edges, p);
+}
+
+/* ---- scatter --------------------------------------------------------------------------------------- */
+
+ACUI_DEVICE unsigned long long key_at(const acui_scatter &p, const char *keys, long long i)
+{
+    if (p.key_bytes == 8)
+        return ((const unsigned long long *)keys)[i];
+    const unsigned key = ((const unsigned *)keys)[i];
+    return key == ~0u ? ~0ull : key;
+}
+
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    scatter_keys(char *keys, const char *indices, acui_scatter p)
+{
+    for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.count;
+         i += (long long)gridDim.x * ACUI_BLOCK) {
+        long long at[3];
+        acui_offsets<3>(p.index, p.at, i, at);
+        long long k = p.index_bytes == 4 ? ((const int *)indices)[at[2]] : ((const long long *)indices)[at[2]];
+        k += k < 0 ? p.extent : 0;
+        const long long to = k < 0 || k >= p.extent ? -1 : at[0] + k * p.along;
+        if (p.key_bytes == 8)
+            ((long long *)keys)[i] = to;
+        else
+            ((unsigned *)keys)[i] = (unsigned)to;
+    }
+}
+
+enum { SET, ADD, LEAST, MOST }; /* acu_scatter_kind */
+
+ACUI_DEVICE double join(const acui_scatter &p, double a, double b)
+{
+    const bool first = a != a || (p.kind == LEAST ? a < b : a > b);
+    return p.kind == ADD ? a + b : first ? a : b;
+}
+ACUI_DEVICE long long join(const acui_scatter &p, long long a, long long b)
+{
+    const unsigned long long flip = p.dtype == ACU_U64 ? 1ull << 63 : 0;
+    const bool less = (long long)((unsigned long long)a ^ flip) < (long long)((unsigned long long)b ^ flip);
+    const long long sum = (long long)((unsigned long long)a + (unsigned long long)b);
+    return p.kind == ADD ? sum : less == (p.kind == LEAST) ? a : b;
+}
+
+/* Indices in the order of their keys: `places` says where they stand. */
+struct in_order {
+    const char *keys;
+    const long long *places;
+    ACUI_DEVICE unsigned long long key(const acui_scatter &p, const in_order &o, long long i)
+    {
+        return key_at(p, o.keys, o.places[i]);
+    }
+    /* The end of the run of equal keys that begins at i. */
+    ACUI_DEVICE long long end(const acui_scatter &p, const in_order &o, long long i, unsigned long long own)
+    {
+        long long step = 1, low = i + 1, high;
+        while (low + step < p.count && key(p, o, low + step) == own) {
+            low += step;
+            step *= 2;
+        }
+        high = low + step < p.count ? low + step : p.count;
+        while (low < high) {
+            const long long middle = (low + high) / 2;
+            if (key(p, o, middle) == own)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low;
+    }
+};
+
+template <typename C> struct scattering {
+    typedef typename C::value T;
+    ACUI_DEVICE T source(const acui_scatter &p, const in_order &o, const char *from, long long i, long long other)
+    {
+        long long at[3];
+        acui_offsets<3>(p.index, p.at, o.places[i], at);
+        return get<C>(p.dtype, from, at[1] + other);
+    }
+
+    /* A run by all lanes: each adds up every 32nd element, and these sums are added up in pairs. */
+    ACUI_DEVICE void together(const acui_scatter &p, const in_order &o, char *out, const char *from,
+                              unsigned which, long long begin, long long end, unsigned long long key)
+    {
+        const int lane = (int)(threadIdx.x % 32);
+        for (; which; which &= which - 1) {
+            const int owner = __ffs((int)which) - 1;
+            const long long first = __shfl_sync(0xffffffffu, begin, owner), last = __shfl_sync(0xffffffffu, end, owner);
+            const unsigned long long to = __shfl_sync(0xffffffffu, key, owner);
+            T sum = source(p, o, from, first + lane, 0);
+            for (long long i = first + lane + 32; i < last; i += 32)
+                sum = join(p, sum, source(p, o, from, i, 0));
+            for (int step = 16; step > 0; step /= 2)
+                sum = join(p, sum, __shfl_down_sync(0xffffffffu, sum, (unsigned)step));
+            if (lane == 0)
+                put<C>(p.dtype, out, (long long)to, join(p, get<C>(p.dtype, out, (long long)to), sum));
+        }
+    }
+
+    ACUI_DEVICE void run(char *out, const char *from, const in_order &o, const acui_scatter &p)
+    {
+        const long long all = p.count * p.others, step = (long long)gridDim.x * ACUI_BLOCK;
+        for (long long base = (long long)blockIdx.x * ACUI_BLOCK; base < all; base += step) {
+            const long long u = base + threadIdx.x, i = u / p.others;
+            unsigned long long key = ~0ull;
+            long long end = 0, other[2] = {0, 0};
+            if (u < all)
+                key = in_order::key(p, o, i);
+            if (key != ~0ull && i > 0 && in_order::key(p, o, i - 1) == key)
+                key = ~0ull; /* another thread's */
+            if (key != ~0ull) {
+                end = in_order::end(p, o, i, key);
+                acui_offsets<2>(p.other, p.other_at, u - i * p.others, other);
+            }
+            const bool many = p.others == 1 && p.kind != SET && key != ~0ull && end - i > 64;
+            const unsigned which = __ballot_sync(0xffffffffu, many);
+            if (key != ~0ull && !many) {
+                const long long to = (long long)key + other[0];
+                if (p.kind == SET) { /* the last one stays */
+                    long long at[3];
+                    acui_offsets<3>(p.index, p.at, o.places[end - 1], at);
+                    acui_move_element(out, to, from, at[1] + other[1], p.bytes);
+                } else {
+                    T sum = get<C>(p.dtype, out, to);
+                    for (long long k = i; k < end; k++)
+                        sum = join(p, sum, source(p, o, from, k, other[1]));
+                    put<C>(p.dtype, out, to, sum);
+                }
+            }
+            together(p, o, out, from, which, i, end, key);
+        }
+    }
+};
+
+#define ACUI_X(letter, C)                                                                          \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        scatter_##letter(char *out, const char *from, const char *keys, const long long *places,   \
+                         acui_scatter p)                                                           \
+    {                                                                                              \
+        scattering<C>::run(out, from, in_order{keys, places}, p);                                  \
+    }
+ACUI_X(d, acui_all_d)
+ACUI_X(l, acui_any_l)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the host passes to kernels/select.cu. Include ops/params.h first. */
+#ifndef ACUI_OPS_SELECT_PARAMS_H
+#define ACUI_OPS_SELECT_PARAMS_H
+
+#define ACUI_SELECT_ITEMS 8
+#define ACUI_SELECT_TILE (ACUI_SELECT_ITEMS * ACUI_BLOCK)
+#define ACUI_HISTOGRAM_SHARED 4096 /* most bins that a block counts by itself first */
+
+enum acui_select_what {
+    ACUI_SELECT_NONZERO, /* elements that are not 0 */
+    ACUI_SELECT_HEADS    /* elements that differ from the one before */
+};
+
+/* Elements are cut into `chunks` of `chunk`, whole tiles; a first launch counts in each. */
+typedef struct acui_select {
+    long long elements, chunk, chunks;
+    int what, dtype; /* of what decides */
+    int bytes;       /* of an element that is written; 0: its place, of `rank` numbers */
+    int rank;
+    acui_index index; /* merged, with the strides of what decides and of what is written */
+    acui_operand at[2];
+    acui_index shape; /* for places: not merged */
+} acui_select;
+
+/* Counts of the elements between edges (count + 1 of them, neighbours in memory), or, without
+ * edges, of the numbers 0 .. count - 1. */
+typedef struct acui_histogram {
+    long long elements, count, stride; /* stride: of the counts */
+    int dtype;
+    acui_index index;
+    acui_operand x;
+} acui_histogram;
+
+/*
+ * Elements of `source` go where indices say. Each index serves `others` elements, those of the
+ * other dimensions, or one if there is an index for each element. An index's key is where its
+ * elements go, as an offset in the result; all ones: nowhere, it is out of range.
+ */
+typedef struct acui_scatter {
+    long long count, others; /* count: of indices */
+    int kind, dtype, bytes;  /* acu_scatter_kind; of the result */
+    int key_bytes, index_bytes;
+    acui_index index;   /* of the indices */
+    acui_operand at[3]; /* of the result, the source and the index */
+    acui_index other;
+    acui_operand other_at[2];
+    long long extent, along; /* of the result along the dimension: elements, stride */
+} acui_scatter;
+
+#endif
