@@ -447,63 +447,67 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
 
 /* ---- arithmetic with a named rounding, and the hardware's approximations --------------------- */
 
-/* Rounding to the nearest is in assembly: LLVM takes its builtins for a plain sum and product, of
- * which it may make an fma; these must never become part of one. */
-#define ACUI_NEAREST(name, ptx, type, letter)                                                      \
+/* In assembly: LLVM takes many of its builtins for a plain sum, quotient or cast. Of these it may
+ * make an fma or an approximation, it computes constants with another rounding, and a conversion of
+ * a constant that does not fit has no value for it. */
+#define ACUI_ASM_1(name, ptx, to, t, from, f)                                                      \
+    ACUI_DEVICE to name(from v)                                                                    \
+    {                                                                                              \
+        to result;                                                                                 \
+        __asm__(ptx " %0, %1;" : t(result) : f(v));                                            \
+        return result;                                                                             \
+    }
+#define ACUI_ASM_2(name, ptx, type, t)                                                             \
     ACUI_DEVICE type name(type a, type b)                                                          \
     {                                                                                              \
         type result;                                                                               \
-        __asm__(ptx " %0, %1, %2;" : "=" letter(result) : letter(a), letter(b));                   \
+        __asm__(ptx " %0, %1, %2;" : "=" t(result) : t(a), t(b));                                  \
         return result;                                                                             \
     }
-ACUI_NEAREST(__fadd_rn, "add.rn.f32", float, "f")
-ACUI_NEAREST(__fsub_rn, "sub.rn.f32", float, "f")
-ACUI_NEAREST(__fmul_rn, "mul.rn.f32", float, "f")
-ACUI_NEAREST(__dadd_rn, "add.rn.f64", double, "d")
-ACUI_NEAREST(__dsub_rn, "sub.rn.f64", double, "d")
-ACUI_NEAREST(__dmul_rn, "mul.rn.f64", double, "d")
-#undef ACUI_NEAREST
-
-#define ACUI_DIRECTED(mode, ptx)                                                                   \
-    ACUI_DEVICE float __fadd_##mode(float a, float b) { return __nvvm_add_##ptx##_f(a, b); }       \
-    ACUI_DEVICE float __fsub_##mode(float a, float b) { return __nvvm_add_##ptx##_f(a, -b); }      \
-    ACUI_DEVICE float __fmul_##mode(float a, float b) { return __nvvm_mul_##ptx##_f(a, b); }       \
-    ACUI_DEVICE double __dadd_##mode(double a, double b) { return __nvvm_add_##ptx##_d(a, b); }    \
-    ACUI_DEVICE double __dsub_##mode(double a, double b) { return __nvvm_add_##ptx##_d(a, -b); }   \
-    ACUI_DEVICE double __dmul_##mode(double a, double b) { return __nvvm_mul_##ptx##_d(a, b); }
-ACUI_DIRECTED(rz, rz)
-ACUI_DIRECTED(ru, rp)
-ACUI_DIRECTED(rd, rm)
-#undef ACUI_DIRECTED
-
+#define ACUI_ASM_3(name, ptx, type, t)                                                             \
+    ACUI_DEVICE type name(type a, type b, type c)                                                  \
+    {                                                                                              \
+        type result;                                                                               \
+        __asm__(ptx " %0, %1, %2, %3;" : "=" t(result) : t(a), t(b), t(c));                        \
+        return result;                                                                             \
+    }
+#define ACUI_TO_WHOLE(mode, ptx, stem, from, f, suffix)                                            \
+    ACUI_ASM_1(__##stem##2int_##mode, "cvt." ptx "i.s32." suffix, int, "=r", from, f)              \
+    ACUI_ASM_1(__##stem##2uint_##mode, "cvt." ptx "i.u32." suffix, unsigned, "=r", from, f)        \
+    ACUI_ASM_1(__##stem##2ll_##mode, "cvt." ptx "i.s64." suffix, long long, "=l", from, f)         \
+    ACUI_ASM_1(__##stem##2ull_##mode, "cvt." ptx "i.u64." suffix, unsigned long long, "=l", from, f)
 #define ACUI_ROUNDED(mode, ptx)                                                                    \
-    ACUI_DEVICE float __fdiv_##mode(float a, float b) { return __nvvm_div_##ptx##_f(a, b); }       \
-    ACUI_DEVICE float __frcp_##mode(float a) { return __nvvm_rcp_##ptx##_f(a); }                   \
-    ACUI_DEVICE float __fsqrt_##mode(float a) { return __nvvm_sqrt_##ptx##_f(a); }                 \
-    ACUI_DEVICE float __fmaf_##mode(float a, float b, float c)                                     \
-    {                                                                                              \
-        return __nvvm_fma_##ptx##_f(a, b, c);                                                      \
-    }                                                                                              \
-    ACUI_DEVICE double __ddiv_##mode(double a, double b) { return __nvvm_div_##ptx##_d(a, b); }    \
-    ACUI_DEVICE double __dsqrt_##mode(double a) { return __nvvm_sqrt_##ptx##_d(a); }               \
-    ACUI_DEVICE double __fma_##mode(double a, double b, double c)                                  \
-    {                                                                                              \
-        return __nvvm_fma_##ptx##_d(a, b, c);                                                      \
-    }                                                                                              \
-    ACUI_DEVICE int __float2int_##mode(float v) { return __nvvm_f2i_##ptx(v); }                    \
-    ACUI_DEVICE unsigned __float2uint_##mode(float v) { return __nvvm_f2ui_##ptx(v); }             \
-    ACUI_DEVICE long long __float2ll_##mode(float v) { return __nvvm_f2ll_##ptx(v); }              \
-    ACUI_DEVICE float __int2float_##mode(int v) { return __nvvm_i2f_##ptx(v); }                    \
-    ACUI_DEVICE float __uint2float_##mode(unsigned v) { return __nvvm_ui2f_##ptx(v); }             \
-    ACUI_DEVICE int __double2int_##mode(double v) { return __nvvm_d2i_##ptx(v); }                  \
-    ACUI_DEVICE long long __double2ll_##mode(double v) { return __nvvm_d2ll_##ptx(v); }            \
-    ACUI_DEVICE float __double2float_##mode(double v) { return __nvvm_d2f_##ptx(v); }
-ACUI_ROUNDED(rn, rn)
-ACUI_ROUNDED(rz, rz)
-ACUI_ROUNDED(ru, rp)
-ACUI_ROUNDED(rd, rm)
+    ACUI_ASM_2(__fadd_##mode, "add." ptx ".f32", float, "f")                                       \
+    ACUI_ASM_2(__fsub_##mode, "sub." ptx ".f32", float, "f")                                       \
+    ACUI_ASM_2(__fmul_##mode, "mul." ptx ".f32", float, "f")                                       \
+    ACUI_ASM_2(__fdiv_##mode, "div." ptx ".f32", float, "f")                                       \
+    ACUI_ASM_3(__fmaf_##mode, "fma." ptx ".f32", float, "f")                                       \
+    ACUI_ASM_1(__frcp_##mode, "rcp." ptx ".f32", float, "=f", float, "f")                          \
+    ACUI_ASM_1(__fsqrt_##mode, "sqrt." ptx ".f32", float, "=f", float, "f")                        \
+    ACUI_ASM_2(__dadd_##mode, "add." ptx ".f64", double, "d")                                      \
+    ACUI_ASM_2(__dsub_##mode, "sub." ptx ".f64", double, "d")                                      \
+    ACUI_ASM_2(__dmul_##mode, "mul." ptx ".f64", double, "d")                                      \
+    ACUI_ASM_2(__ddiv_##mode, "div." ptx ".f64", double, "d")                                      \
+    ACUI_ASM_3(__fma_##mode, "fma." ptx ".f64", double, "d")                                       \
+    ACUI_ASM_1(__drcp_##mode, "rcp." ptx ".f64", double, "=d", double, "d")                        \
+    ACUI_ASM_1(__dsqrt_##mode, "sqrt." ptx ".f64", double, "=d", double, "d")                      \
+    ACUI_TO_WHOLE(mode, ptx, float, float, "f", "f32")                                             \
+    ACUI_TO_WHOLE(mode, ptx, double, double, "d", "f64")                                           \
+    ACUI_ASM_1(__double2float_##mode, "cvt." ptx ".f32.f64", float, "=f", double, "d")             \
+    ACUI_ASM_1(__int2float_##mode, "cvt." ptx ".f32.s32", float, "=f", int, "r")                   \
+    ACUI_ASM_1(__uint2float_##mode, "cvt." ptx ".f32.u32", float, "=f", unsigned, "r")             \
+    ACUI_ASM_1(__ll2float_##mode, "cvt." ptx ".f32.s64", float, "=f", long long, "l")              \
+    ACUI_ASM_1(__ull2float_##mode, "cvt." ptx ".f32.u64", float, "=f", unsigned long long, "l")    \
+    ACUI_ASM_1(__ll2double_##mode, "cvt." ptx ".f64.s64", double, "=d", long long, "l")            \
+    ACUI_ASM_1(__ull2double_##mode, "cvt." ptx ".f64.u64", double, "=d", unsigned long long, "l")
+ACUI_ROUNDED(rn, "rn")
+ACUI_ROUNDED(rz, "rz")
+ACUI_ROUNDED(ru, "rp")
+ACUI_ROUNDED(rd, "rm")
 #undef ACUI_ROUNDED
-ACUI_DEVICE double __int2double_rn(int v) { return v; }
+#undef ACUI_TO_WHOLE
+ACUI_DEVICE double __int2double_rn(int v) { return v; } /* exact */
+ACUI_DEVICE double __uint2double_rn(unsigned v) { return v; }
 
 /* One or two instructions each, with the hardware's accuracy: the last bits differ between GPUs,
  * and between a GPU and the software device. The functions in math.cuh give the same bits
@@ -524,7 +528,7 @@ ACUI_DEVICE void __sincosf(float x, float *sine, float *cosine)
 }
 ACUI_DEVICE float __fdividef(float a, float b) { return __nvvm_div_approx_f(a, b); }
 ACUI_DEVICE float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
-ACUI_DEVICE float __frsqrt_rn(float x) { return (float)(1.0 / __nvvm_sqrt_rn_d(x)); }
+ACUI_DEVICE float __frsqrt_rn(float x) { return (float)__ddiv_rn(1.0, __dsqrt_rn(x)); }
 ACUI_DEVICE float __saturatef(float x) { return __nvvm_saturate_f(x); }
 
 #include "math.cuh"
