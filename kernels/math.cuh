@@ -15,10 +15,10 @@
  *     below 1           exp2f logf; double: exp log, sin cos (math_f64.cuh)
  *     below 1.3         expf erff
  *     below 1.6         log2f log10f log1pf expm1f tanhf sinf cosf sincosf
- *     below 3.5         tanf; double: tanh, and below 2 pow
- *     below 20          double: erf
+ *     below 3.5         tanf; double: tanh, and below 2 pow erf
  *
- * prelude.cuh has functions that are less exact and faster: __expf, __logf, __sinf and the like.
+ * The rest of CUDA's functions is in math_more.cuh. prelude.cuh has functions that are less exact
+ * and faster: __expf, __logf, __sinf and the like.
  * Polynomials are minimax fits over the intervals that are named with them.
  */
 #ifndef ACUDA_KERNELS_MATH_CUH

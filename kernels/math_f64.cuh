@@ -28,35 +28,119 @@ ACUI_DEVICE double acui_expm1_small(double x)
     return fma(x * x, q, x);
 }
 
+/* (a + a_low) (b + b_low) */
+ACUI_DEVICE double acui_long_product(double a, double a_low, double b, double b_low, double *low)
+{
+    double p = __dmul_rn(a, b);
+    *low = fma(a, b, -p) + fma(a, b_low, __dmul_rn(a_low, b));
+    return p;
+}
+/* e^(x + low) = (1 + the result) 2^n, for |x| up to 800 */
+ACUI_DEVICE double acui_expm1_parts(double x, double low, int *n)
+{
+    double k = rint(x * 1.4426950408889634);
+    double r = fma(k, -0x1.62e42fefa39efp-1, x);
+    double r_low = fma(k, -0x1.abc9e3b39803fp-56, low);
+    double t = r + r_low;
+    r_low = r_low - (t - r);
+    double q = fma(2.0927829904858207e-09, t, 2.5113438646099489e-08);
+    q = fma(q, t, 2.7557230323765009e-07);
+    q = fma(q, t, 2.7557230815166167e-06);
+    q = fma(q, t, 2.480158737756118e-05);
+    q = fma(q, t, 0.00019841269900461918);
+    q = fma(q, t, 0.0013888888888856311);
+    q = fma(q, t, 0.0083333333333153754);
+    q = fma(q, t, 0.041666666666666727);
+    q = fma(q, t, 0.16666666666666685);
+    q = fma(q, t, 0.5);
+    *n = (int)k;
+    return t + fma(__dmul_rn(t, t), q, fma(r_low, t, r_low));
+}
+ACUI_DEVICE double acui_exp_parts(double x, double low, int *n)
+{
+    return 1.0 + acui_expm1_parts(x, low, n);
+}
+
 ACUI_DEVICE float tanh(float x) { return tanhf(x); }
 ACUI_DEVICE double tanh(double x)
 {
     double a = fmin(fabs(x), 22.0); /* from 22 on the result rounds to 1 */
-    double t = a < 0.17 ? acui_expm1_small(-2.0 * a) : exp(-2.0 * a) - 1.0;
-    return x != x ? x : copysign(-t / (t + 2.0), x);
+    int n;
+    double p = acui_expm1_parts(2.0 * a, 0.0, &n), scale = acui_pow2(n);
+    double t = a < 0.17 ? acui_expm1_small(2.0 * a) : fma(p, scale, scale - 1.0);
+    return x != x ? x : copysign(a < 0.55 ? t / (t + 2.0) : 1.0 - 2.0 / (t + 2.0), x);
 }
 
-/* Sum of x^(2n+1) 2^n / (1 3 5 ... (2n+1)), times 2/sqrt(pi) e^(-x^2): all terms have one sign. */
+/* erf(x)/x of z = x^2 up to 1, e^(x^2) erfc(x) (1 + 2 x) of t = (x - 3) / (x + 3) from x = 1/2 on. */
+ACUI_DEVICE double acui_erf_core(double z)
+{
+    double q = 0x1.05ffd737fb32ep-34;
+    q = fma(q, z, -0x1.389d4f2641625p-30);
+    q = fma(q, z, 0x1.f7b4bf3b13964p-27);
+    q = fma(q, z, -0x1.5f1ecb6f0764cp-23);
+    q = fma(q, z, 0x1.b9df224ca4b97p-20);
+    q = fma(q, z, -0x1.f4d1e3183f7aep-17);
+    q = fma(q, z, 0x1.f9a321d5b8e1ep-14);
+    q = fma(q, z, -0x1.c02db3dac435fp-11);
+    q = fma(q, z, 0x1.565bcd0dbaa38p-8);
+    q = fma(q, z, -0x1.b82ce31284e00p-6);
+    q = fma(q, z, 0x1.ce2f21a042b30p-4);
+    q = fma(q, z, -0x1.812746b0379e6p-2);
+    q = fma(q, z, 0x1.20dd750429b6dp+0);
+    return q;
+}
+ACUI_DEVICE double acui_erfcx_core(double t)
+{
+    double q = 0x1.d43a188a2618ap-29;
+    q = fma(q, t, -0x1.0ac3e15df84d4p-27);
+    q = fma(q, t, -0x1.5cc93ecfe61d2p-26);
+    q = fma(q, t, 0x1.7a5e87961c44dp-25);
+    q = fma(q, t, 0x1.db5de85d51025p-24);
+    q = fma(q, t, -0x1.3a6fd835a7a7cp-23);
+    q = fma(q, t, -0x1.4e821f2d9aafep-21);
+    q = fma(q, t, 0x1.83be0ef7d161ep-22);
+    q = fma(q, t, 0x1.d276424a67576p-19);
+    q = fma(q, t, -0x1.89e51836121c5p-21);
+    q = fma(q, t, -0x1.513f528f1490ap-16);
+    q = fma(q, t, 0x1.4c33558ea55b0p-18);
+    q = fma(q, t, 0x1.065a4fd15385cp-13);
+    q = fma(q, t, -0x1.b9129f3dfe00cp-14);
+    q = fma(q, t, -0x1.98db51d93e4f4p-11);
+    q = fma(q, t, 0x1.ef1bdd94c480ap-10);
+    q = fma(q, t, 0x1.4b884e47ffa84p-9);
+    q = fma(q, t, -0x1.8574c40c1dc7bp-6);
+    q = fma(q, t, 0x1.17ca2877efa6ap-4);
+    q = fma(q, t, -0x1.e88b803a48910p-4);
+    q = fma(q, t, 0x1.098366a5b46fdp-3);
+    q = fma(q, t, -0x1.85a15c58aa60bp-5);
+    q = fma(q, t, -0x1.15c084bb9e8f3p-3);
+    q = fma(q, t, 0x1.40c522d7e4987p+0);
+    return q;
+}
+
+ACUI_DEVICE double acui_erfcx(double x) /* for x >= 1/2 */
+{
+    double d = x + 3.0, t = isfinite(x) ? (x - 3.0) / d : 1.0;
+    return 0.5 * acui_erfcx_core(t) / (x + 0.5); /* 2 x may be out of range */
+}
+/* e^(-x^2) erfcx(x) for x >= 1/2 */
+ACUI_DEVICE double acui_erfc(double x)
+{
+    double square = __dmul_rn(x, x), lost = fma(x, x, -square);
+    if (!(x < 28.0))
+        return 0.0;
+    int n;
+    double m = acui_exp_parts(-square, -lost, &n);
+    return acui_scale(m * acui_erfcx(x), n);
+}
 ACUI_DEVICE float erf(float x) { return erff(x); }
 ACUI_DEVICE double erf(double x)
 {
-    if (!(fabs(x) < 6.0))
-        return x != x ? x : copysign(1.0, x);
-    double square = __dmul_rn(x, x), term = x, sum = x;
-    if (fabs(x) > 2.0) { /* 1 minus the continued fraction of the rest */
-        double a = fabs(x), t = a;
-        for (int n = 60; n > 0; n--)
-            t = a + 0.5 * (double)n / t;
-        return copysign(1.0 - exp(-square) / (1.7724538509055160 * t), x);
-    }
-    for (int n = 1; fabs(term) > 1e-18 * fabs(sum); n++) {
-        term = __dmul_rn(term, 2.0 * square / (double)(2 * n + 1));
-        sum += term;
-    }
-    double low = fma(x, x, -square); /* what the square lost */
-    return 1.1283791670955126 * sum * exp(-square) * (1.0 - low);
+    double a = fabs(x);
+    if (!(a >= 0.75))
+        return x * acui_erf_core(x * x);
+    return copysign(a < 6.0 ? 1.0 - acui_erfc(a) : 1.0, x);
 }
-
 /*
  * For large x (finite, |x| >= 2^-10): multiplies the 53 bits of x by the 192 bits of 2/pi that
  * decide the result. The bits above these give multiples of four quarter turns; those below are too

@@ -532,6 +532,9 @@ ACUI_DEVICE float __frsqrt_rn(float x) { return (float)__ddiv_rn(1.0, __dsqrt_rn
 ACUI_DEVICE float __saturatef(float x) { return __nvvm_saturate_f(x); }
 
 #include "math.cuh"
+#ifndef ACUDA_PRELUDE_CORE /* what acuda's own kernels do without */
+#include "math_more.cuh"
+#endif
 
 #endif
 #endif

@@ -16,8 +16,8 @@
  *
  * With either compiler, every source can include <acuda/device.cuh> and <acuda/tile.h>; with NVRTC
  * also the toolkit's own headers, if they stand beside it. For clang, kernels/prelude.cuh is
- * included first: threadIdx, __syncthreads, shuffles, atomics, and the mathematical functions that
- * math.cuh and math_f64.cuh list (the usual ones of float, most of double). A source may include
+ * included first: threadIdx, __syncthreads, shuffles, atomics, and CUDA's mathematical functions
+ * (docs/mathematics.md has their accuracy). A source may include
  * cuda_runtime.h, vector_types.h, vector_functions.h and device_launch_parameters.h, which add
  * nothing then; other headers of the toolkit do not work with it.
  *

@@ -164,7 +164,8 @@ static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, 
     if (!text)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the source of a fused operation");
     write_source(&e->parsed, dtype, text);
-    acu_compile_options options = {.size = sizeof options};
+    static const char *const core[] = {"ACUDA_PRELUDE_CORE"}; /* shorter to compile */
+    acu_compile_options options = {.size = sizeof options, .defines = core, .define_count = 1};
     acu_module_source source = {.size = sizeof source, .cuda = text, .compile = &options};
     acu_future *future = NULL;
     acu_module *module = NULL;

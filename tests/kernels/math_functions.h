@@ -37,8 +37,8 @@
     X(log, logl, 1.0, 0xf55ba46e) \
     X(sin, sinl, 1.0, 0x405384eb) \
     X(cos, cosl, 1.0, 0x3475d341) \
-    X(tanh, tanhl, 3.0, 0xe940384c) \
-    X(erf, erfl, 20.0, 0x98f899fe) \
+    X(tanh, tanhl, 2.2, 0xbd2788af) \
+    X(erf, erfl, 1.5, 0x1d4c669e) \
     X(sqrt, sqrtl, 0.5001, 0xe1f0dea6) \
     X(fabs, fabsl, 0.0, 0x6bc1faa5) \
     X(floor, floorl, 0.0, 0x405ed0ed) \

@@ -5,6 +5,7 @@
 
 #include "math_functions.h"
 #include "on_device.h"
+#include "ulps.h"
 
 extern const char test_prelude_ptx[];
 
@@ -27,20 +28,6 @@ static uint64_t next_random(void)
 static float random_in(float low, float high)
 {
     return low + (high - low) * (float)((double)(next_random() >> 40) * 0x1p-24);
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static double double_of(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 static void make_arguments(void)
@@ -86,43 +73,9 @@ static void make_arguments(void)
     }
 }
 
-/* The distance of `got` from `want` in units of the last place of a number with `digits` bits whose
- * smallest exponent (as frexp tells it) is `lowest`; a large number where they differ in kind. */
-static double ulps(long double got, long double want, int digits, int lowest, long double largest)
-{
-    int exponent;
-    if (isnan(want) || isnan(got))
-        return isnan(want) && isnan(got) ? 0.0 : 1e9;
-    if (isinf(got) || isinf(want))
-        return got == want || (isinf(got) && fabsl(want) > largest) ? 0.0 : 1e9;
-    if (got == want)
-        return signbit(got) == signbit(want) ? 0.0 : 1e8;
-    (void)frexpl(want, &exponent);
-    if (exponent < lowest)
-        exponent = lowest;
-    return (double)(fabsl(got - want) / ldexpl(1.0L, exponent - digits));
-}
-
 static double float_ulps(float got, double want)
 {
     return ulps(got, want, 24, -125, 0x1.fffffep127L);
-}
-
-/* FNV-1a over the bits of results; all NaN count as one, since nothing promises their bits. */
-static uint32_t add_to_hash(uint32_t hash, const void *value, size_t bytes, bool nan)
-{
-    const unsigned char *byte = value;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (nan ? 0xffu : byte[i])) * 16777619u;
-    return hash;
-}
-
-static void check_hash(const char *name, uint32_t hash, uint32_t expected)
-{
-    if (getenv("ACUDA_TEST_PRINT_HASHES"))
-        print_message("%s 0x%08x\n", name, hash);
-    else if (hash != expected)
-        fail_msg("%s: the results' bits have the hash 0x%08x, not 0x%08x", name, hash, expected);
 }
 
 static void check_function(const char *kernel, double (*reference)(double), double bound,
