@@ -113,6 +113,7 @@
 #include <acuda/pool.h>
 #include <acuda/queue.h>
 #include <acuda/scan.h>
+#include <acuda/small_floats.h>
 #include <acuda/sort.h>
 #include <acuda/sparse.h>
 #include <acuda/staging.h>
