@@ -11,8 +11,9 @@
  * the .sync instructions.) nvcc and NVRTC bring all of this themselves: for them the file is empty,
  * so that a kernel may include it and still be compiled by any of the three.
  *
- * Names and meanings are CUDA's. Not provided: textures, surfaces, half and bfloat16 types,
- * device-side launches, __managed__. Math functions, with their accuracy, are in math.cuh.
+ * Names and meanings are CUDA's. Not provided: textures, surfaces, device-side launches, __managed__.
+ * Math functions are in math.cuh and math_more.cuh, what few kernels need in more.cuh; the types of
+ * 16 and 8 bits, cooperative groups and complex numbers in the headers of kernels/cuda, by CUDA's names.
  */
 #ifndef ACUDA_KERNELS_PRELUDE_CUH
 #define ACUDA_KERNELS_PRELUDE_CUH
@@ -533,6 +534,7 @@ ACUI_DEVICE float __saturatef(float x) { return __nvvm_saturate_f(x); }
 
 #include "math.cuh"
 #ifndef ACUDA_PRELUDE_CORE /* what acuda's own kernels do without */
+#include "more.cuh"
 #include "math_more.cuh"
 #endif
 

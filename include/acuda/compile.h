@@ -17,9 +17,11 @@
  * With either compiler, every source can include <acuda/device.cuh> and <acuda/tile.h>; with NVRTC
  * also the toolkit's own headers, if they stand beside it. For clang, kernels/prelude.cuh is
  * included first: threadIdx, __syncthreads, shuffles, atomics, and CUDA's mathematical functions
- * (docs/mathematics.md has their accuracy). A source may include
- * cuda_runtime.h, vector_types.h, vector_functions.h and device_launch_parameters.h, which add
- * nothing then; other headers of the toolkit do not work with it.
+ * (docs/mathematics.md has their accuracy). A source may include cuda_fp16.h, cuda_bf16.h,
+ * cuda_fp8.h, cooperative_groups.h (also reduce.h and scan.h of its folder), cuComplex.h and
+ * math_constants.h, which are acuda's own; and cuda_runtime.h, vector_types.h, vector_functions.h,
+ * device_functions.h, math_functions.h and device_launch_parameters.h, which add nothing then.
+ * Other headers of the toolkit do not work with it.
  *
  * A request that equals one being compiled waits for that one. Results are kept in memory until the
  * last device is closed (bounded: the least recently used goes first), and on disk in the folder

@@ -103,6 +103,24 @@ static const char *const lists[] = {"CPATH", "CPLUS_INCLUDE_PATH"}; /* which cla
 static const char clang_folders[] = "/usr/local/include:/usr/include/x86_64-linux-gnu:"
                                     "/usr/include/aarch64-linux-gnu:/usr/include";
 
+/* Whether clang finds the library's own header first, which is part of the library. (Behind the
+ * program's include folders: those have been looked into by then.) */
+static bool is_own(piece name)
+{
+    static const char *const own[] = {
+#define ACU_X(array, header, nvrtc) header,
+        ACUI_HEADERS(ACU_X)
+#undef ACU_X
+    };
+    static const char folder[] = "acuda-cuda/";
+    const size_t length = sizeof folder - 1;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strncmp(own[i], folder, length) == 0 && strlen(own[i]) == length + name.length &&
+            memcmp(own[i] + length, name.text, name.length) == 0)
+            return true;
+    return false;
+}
+
 /* `line` is what follows the directive's word. */
 static void put_include(scan *s, const char *line, const char *folder)
 {
@@ -125,6 +143,8 @@ static void put_include(scan *s, const char *line, const char *folder)
     const acu_compile_options *o = &s->request->options;
     for (size_t i = 0; i < o->include_dir_count; i++)
         put_file(s, piece_of(o->include_dirs[i]), name);
+    if (!s->request->nvrtc && is_own(name))
+        return;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !s->request->nvrtc; i++)
         put_listed(s, getenv(lists[i]), name); /* clang reads it so, whoever runs it */
     if (!s->request->nvrtc)

@@ -76,9 +76,19 @@ acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
     X(device, "acuda/device.cuh", 1) X(tile, "acuda/tile.h", 1)                                    \
     X(prelude, "acuda-prelude/prelude.cuh", 0) X(math, "acuda-prelude/math.cuh", 0)               \
     X(math_f64, "acuda-prelude/math_f64.cuh", 0) X(math_more, "acuda-prelude/math_more.cuh", 0)    \
+    X(more, "acuda-prelude/more.cuh", 0)                                                           \
     X(runtime, "acuda-cuda/cuda_runtime.h", 0) X(runtime, "acuda-cuda/vector_types.h", 0)          \
     X(runtime, "acuda-cuda/vector_functions.h", 0)                                                 \
-    X(runtime, "acuda-cuda/device_launch_parameters.h", 0)
+    X(runtime, "acuda-cuda/device_launch_parameters.h", 0)                                         \
+    X(runtime, "acuda-cuda/device_functions.h", 0) X(runtime, "acuda-cuda/math_functions.h", 0)    \
+    X(acuda_halves, "acuda-cuda/acuda_halves.h", 0) X(cuda_fp16, "acuda-cuda/cuda_fp16.h", 0)      \
+    X(cuda_bf16, "acuda-cuda/cuda_bf16.h", 0) X(cuda_fp8, "acuda-cuda/cuda_fp8.h", 0)              \
+    X(cooperative_groups, "acuda-cuda/cooperative_groups.h", 0)                                    \
+    X(reduce, "acuda-cuda/cooperative_groups/reduce.h", 0)                                         \
+    X(reduce, "acuda-cuda/cooperative_groups/scan.h", 0)                                           \
+    X(reduce, "acuda-cuda/cooperative_groups/memcpy_async.h", 0)                                   \
+    X(math_constants, "acuda-cuda/math_constants.h", 0)                                            \
+    X(cuComplex, "acuda-cuda/cuComplex.h", 0)
 #define ACU_X(array, name, nvrtc) extern const char acui_header_##array[];
 ACUI_HEADERS(ACU_X)
 #undef ACU_X

@@ -847,6 +847,37 @@ static void sources_for_nvcc_need_no_change(void **state)
     unlink(path);
 }
 
+/* acuda's headers by CUDA's names are found before a toolkit's, wherever that is looked for. */
+static void headers_of_a_toolkit_are_there(void **state)
+{
+    static const char *const names[] = {"cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuComplex.h",
+                                        "cooperative_groups.h", "math_constants.h"};
+    char path[512], source[2000] = "#include <device_functions.h>\n#include <math.h>\n"
+                                   "#include <cooperative_groups/reduce.h>\n#include <new>\n";
+    int32_t got[N];
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        write_text(path, "#error a toolkit's\n");
+        snprintf(source + strlen(source), sizeof source - strlen(source), "#include <%s>\n",
+                 names[i]);
+    }
+    strcat(source, "extern \"C\" __global__ void f(int *x)\n"
+                   "{ x[0] = (int)(__half2float(__half(2.5f) * __half(4.0f)) + CUDART_PI_F); }\n");
+    setenv("CPATH", folder, 1);
+    acu_module *module = load(source, &options);
+    unsetenv("CPATH");
+    run(module, "f", false, 0, got);
+    assert_int_equal(got[0], 13);
+    acu_module_release(module);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+}
+
 static void write_value(const char *path, int value)
 {
     char text[32];
@@ -1095,6 +1126,7 @@ int main(int argc, char **argv)
         TEST(a_header_may_be_called_tile),
         NVRTC(a_header_may_be_called_tile),
         TEST(sources_for_nvcc_need_no_change),
+        TEST(headers_of_a_toolkit_are_there),
         TEST(refusals), TEST(without_descriptors),
         TEST(memory_hits),
         TEST(at_once_is_once),

@@ -25,14 +25,14 @@ check() { # WHAT COMMAND...
 for kernel in "${kernels[@]}"; do
     [ -f "$kernel" ] || continue
     if command -v nvcc >/dev/null; then
-        check "nvcc $kernel" nvcc -ptx -std=c++17 -I include -o "$out/k.ptx" "$kernel"
+        check "nvcc $kernel" nvcc -ptx -std=c++17 -arch=sm_80 -I include -o "$out/k.ptx" "$kernel"
     fi
     for version in 14 15 16 17 18 19; do
         command -v clang-$version >/dev/null || continue
         check "clang-$version $kernel" clang-$version -x cuda -std=c++17 --cuda-device-only \
             --cuda-gpu-arch=sm_75 -nocudainc -nocudalib -Wno-unknown-cuda-version \
             -Xclang -target-feature -Xclang +ptx63 -Wall -Wextra -Werror \
-            -I include -include kernels/prelude.cuh -O3 -S -o "$out/k.ptx" "$kernel"
+            -I include -I kernels/cuda -include kernels/prelude.cuh -O3 -S -o "$out/k.ptx" "$kernel"
         if command -v ptxas >/dev/null; then
             check "ptxas $kernel (clang-$version)" ptxas -arch=sm_90 -o "$out/k.cubin" "$out/k.ptx"
         fi

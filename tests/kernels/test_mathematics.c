@@ -71,7 +71,7 @@ static void make_arguments(void)
     }
 }
 
-/* ---- references that the C library lacks ------------------------------------------------------ */
+/* ---- references that the C library lacks ----------------------------------------------------- */
 
 #define PI 3.14159265358979323846264338327950288L
 
@@ -149,7 +149,7 @@ static long double nextafterf_reference(long double x, long double y)
     return (long double)nextafterf((float)x, (float)y);
 }
 
-/* ---- checks ----------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 typedef struct form {
     const char *name;
