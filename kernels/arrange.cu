@@ -10,60 +10,74 @@
 
 typedef unsigned unit16 __attribute__((ext_vector_type(4)));
 
-/* n / dim[d] */
-ACUI_DEVICE long long divide(const acui_index &index, int d, long long n)
+/* n / d, without a division where 31 bits suffice. */
+template <typename I> ACUI_DEVICE I quotient(I n, long long d, unsigned magic, unsigned shift)
 {
-    if (index.wide)
-        return n / index.dim[d];
-    return (long long)((__umulhi((unsigned)n, index.magic[d]) + (unsigned)n) >> index.shift[d]);
+    if (sizeof(I) > sizeof(int))
+        return (I)((unsigned long long)n / (unsigned long long)d);
+    return (I)((__umulhi((unsigned)n, magic) + (unsigned)n) >> shift);
 }
 
 /* The place in the source; `inside` becomes false where there is none. */
-ACUI_DEVICE long long source_of(const acui_move &m, int d, long long x, bool &inside)
+template <typename I>
+ACUI_DEVICE I source_of(const acui_move &m, int d, I x, bool &inside)
 {
-    const long long n = m.source[d], y = x + m.offset[d];
-    long long period, at;
+    const I n = (I)m.source[d], period = (I)m.period[d];
+    I y = x + (I)m.offset[d];
     switch (m.mode[d]) {
     case ACUI_MOVE_PLAIN:
         return x;
     case ACUI_MOVE_DIVIDE:
-        return (long long)((unsigned long long)x / (unsigned long long)n);
+        return quotient<I>(x, m.period[d], m.magic[d], m.shift[d]);
     case ACUI_MOVE_FILL:
         inside = inside && y >= 0 && y < n;
         return y;
     case ACUI_MOVE_EDGE:
         return y < 0 ? 0 : y < n ? y : n - 1;
-    case ACUI_MOVE_WRAP:
-        return y < n ? y : (long long)((unsigned long long)y % (unsigned long long)n);
     default:
-        period = m.mode[d] == ACUI_MOVE_REFLECT ? 2 * n - 2 : 2 * n;
-        at = y < n ? y : (long long)((unsigned long long)y % (unsigned long long)period);
-        return at < n ? at : period - at - (m.mode[d] == ACUI_MOVE_SYMMETRIC);
+        y = y < 0 ? y + period : y;
+        if (y >= period)
+            y -= quotient<I>(y, m.period[d], m.magic[d], m.shift[d]) * period;
+        return y < n ? y : period - y - (m.mode[d] == ACUI_MOVE_SYMMETRIC);
     }
 }
 
-/* Finds both places of unit number i; gives whether it comes from the source. */
-ACUI_DEVICE bool find(const acui_moves &p, const acui_move &m, long long i, long long &to,
-                      long long &from)
+/* Both places of units, in bytes, and whether they come from the source. */
+template <int U> struct acui_places {
+    long long to[U], from[U];
+    bool inside[U];
+};
+
+/* Of units i[]: all are taken through a dimension together, so that what describes it is read once.
+ * I: int, where 31 bits hold all numbers of units, or long long. */
+template <typename I, int U>
+ACUI_DEVICE void find(const acui_moves &p, const acui_move &m, I *i, acui_places<U> &at)
 {
-    bool inside = true;
-    long long row = 0, column = 0;
-    to = m.to_base;
-    from = m.from_base;
-    for (int d = m.index.rank - 1; d >= 0; d--) {
-        long long rest = d > 0 ? divide(m.index, d, i) : 0, x = i - rest * m.index.dim[d];
-        i = rest;
-        to += x * m.to[d];
-        from += source_of(m, d, x, inside) * m.from[d];
-        if (d == m.index.rank - 1)
-            column = x;
-        else if (d == m.index.rank - 2)
-            row = x;
+    const int last = m.index.rank - 1;
+    I column[U] = {};
+#pragma unroll
+    for (int k = 0; k < U; k++) {
+        at.to[k] = m.to_base;
+        at.from[k] = m.from_base;
+        at.inside[k] = true;
     }
-    if (p.triangle)
-        inside = inside && (p.triangle == ACUI_LOWER ? column - row <= p.diagonal
-                                                     : column - row >= p.diagonal);
-    return inside;
+    for (int d = last; d >= 0; d--) {
+        const long long dim = m.index.dim[d], to = m.to[d], from = m.from[d];
+        const unsigned magic = m.index.magic[d], shift = m.index.shift[d];
+#pragma unroll
+        for (int k = 0; k < U; k++) {
+            I rest = d > 0 ? quotient<I>(i[k], dim, magic, shift) : 0, x = i[k] - rest * (I)dim;
+            i[k] = rest;
+            at.to[k] += x * to;
+            at.from[k] += source_of<I>(m, d, x, at.inside[k]) * from;
+            if (!p.triangle || d < last - 1)
+                continue;
+            column[k] = d == last ? x : column[k] - x;
+            if (d < last)
+                at.inside[k] = p.triangle == ACUI_LOWER ? column[k] <= p.diagonal
+                                                        : column[k] >= p.diagonal;
+        }
+    }
 }
 
 ACUI_DEVICE void fill_value(unsigned long long fill, unit16 &v)
@@ -78,12 +92,41 @@ template <typename T>
 ACUI_DEVICE void move_bytes(const acui_moves &p, const acui_move &m, char *out, const char *in,
                             long long i, long long step)
 {
-    long long to, from;
+    acui_places<1> at;
     for (; i < m.units; i += step) {
-        bool inside = find(p, m, i, to, from);
+        long long unit[1] = {i};
+        find<long long, 1>(p, m, unit, at);
 #pragma unroll 1
         for (int k = 0; k < (int)sizeof(T); k++)
-            out[to + k] = inside ? in[from + k] : (char)(p.fill >> (k % 8 * 8));
+            out[at.to[0] + k] = at.inside[0] ? in[at.from[0] + k] : (char)(p.fill >> (k % 8 * 8));
+    }
+}
+
+template <typename T, typename I>
+ACUI_DEVICE void move_units(const acui_moves &p, const acui_move &m, char *out, const char *in,
+                            long long first, long long step)
+{
+    for (; first < m.units; first += ACUI_UNROLL * step) {
+        T v[ACUI_UNROLL];
+        I i[ACUI_UNROLL];
+        bool is[ACUI_UNROLL];
+        acui_places<ACUI_UNROLL> at;
+#pragma unroll
+        for (int k = 0; k < ACUI_UNROLL; k++) {
+            is[k] = first + k * step < m.units;
+            i[k] = is[k] ? (I)(first + k * step) : 0;
+        }
+        find<I, ACUI_UNROLL>(p, m, i, at);
+#pragma unroll
+        for (int k = 0; k < ACUI_UNROLL; k++) {
+            fill_value(p.fill, v[k]);
+            if (is[k] && at.inside[k])
+                v[k] = *(const T *)(in + at.from[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < ACUI_UNROLL; k++)
+            if (is[k])
+                *(T *)(out + at.to[k]) = v[k];
     }
 }
 
@@ -96,26 +139,13 @@ ACUI_DEVICE void move(const acui_moves &p, char *out, const char *a, const char 
     const char *in = which == 0 ? a : which == 1 ? b : which == 2 ? c : d;
     const long long step = (long long)(gridDim.x / (unsigned)p.count) * ACUI_BLOCK;
     long long i = (long long)(blockIdx.x / (unsigned)p.count) * ACUI_BLOCK + threadIdx.x;
-    if (((unsigned long long)(out + m.to_base) | (unsigned long long)(in + m.from_base)) % sizeof(T)) {
+    if (((unsigned long long)(out + m.to_base) | (unsigned long long)(in + m.from_base)) %
+        sizeof(T))
         move_bytes<T>(p, m, out, in, i, step);
-        return;
-    }
-    for (; i < m.units; i += ACUI_UNROLL * step) {
-        T v[ACUI_UNROLL];
-        long long to[ACUI_UNROLL], from;
-#pragma unroll
-        for (int k = 0; k < ACUI_UNROLL; k++) {
-            if (i + k * step >= m.units)
-                continue;
-            fill_value(p.fill, v[k]);
-            if (find(p, m, i + k * step, to[k], from))
-                v[k] = *(const T *)(in + from);
-        }
-#pragma unroll
-        for (int k = 0; k < ACUI_UNROLL; k++)
-            if (i + k * step < m.units)
-                *(T *)(out + to[k]) = v[k];
-    }
+    else if (m.wide)
+        move_units<T, long long>(p, m, out, in, i, step);
+    else
+        move_units<T, int>(p, m, out, in, i, step);
 }
 
 #define ACUI_X(bytes, type)                                                                        \

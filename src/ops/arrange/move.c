@@ -84,25 +84,55 @@ static int64_t unit_of(const acui_arranging *a, acui_box *boxes, size_t count)
     return unit;
 }
 
+int64_t acui_period(int mode, int64_t n)
+{
+    switch (mode) {
+    case ACUI_MOVE_DIVIDE:
+    case ACUI_MOVE_WRAP:
+        return n;
+    case ACUI_MOVE_REFLECT:
+        return 2 * n - 2;
+    case ACUI_MOVE_SYMMETRIC:
+        return 2 * n;
+    default:
+        return 0;
+    }
+}
+
+/* Dimension d of a move, `each` elements of which are a unit. */
+static void describe_axis(acui_move *move, int d, const acui_axis *axis, int64_t each)
+{
+    acui_index by;
+    move->to[d] = axis->to * each;
+    move->from[d] = axis->from * each;
+    move->offset[d] = axis->offset / each;
+    move->source[d] = axis->source / (axis->mode == ACUI_MOVE_PLAIN ? 1 : each);
+    move->period[d] = acui_period(axis->mode, move->source[d]);
+    move->mode[d] = axis->mode;
+    int64_t period = move->period[d] ? move->period[d] : 1;
+    acui_index_make(&by, 1, &period);
+    move->magic[d] = by.magic[0];
+    move->shift[d] = by.shift[0];
+    /* The largest number on the way: a place and the offset, which is a period at most. */
+    bool fits = axis->extent < INT32_MAX / 4 && -move->offset[d] < INT32_MAX / 4 &&
+                move->source[d] < INT32_MAX / 4 && period < INT32_MAX / 4;
+    move->wide = move->wide || !(fits || axis->mode == ACUI_MOVE_PLAIN);
+}
+
 static void describe(acui_move *move, const acui_box *box, int64_t element, int64_t unit)
 {
     int64_t dims[ACUI_RANK];
-    const int64_t together = unit / element;
     move->units = 1;
     for (int d = 0; d < box->rank; d++) {
-        const acui_axis *axis = &box->axis[d];
-        int64_t each = d == box->rank - 1 ? together : 1;
-        dims[d] = axis->extent / each;
+        int64_t each = d == box->rank - 1 ? unit / element : 1;
+        describe_axis(move, d, &box->axis[d], each);
+        dims[d] = box->axis[d].extent / each;
         move->units *= dims[d];
-        move->to[d] = axis->to * each;
-        move->from[d] = axis->from * each;
-        move->offset[d] = axis->offset / each;
-        move->source[d] = axis->source / (axis->mode == ACUI_MOVE_PLAIN ? 1 : each);
-        move->mode[d] = axis->mode;
     }
     move->to_base = box->to_base;
     move->from_base = box->from_base;
     acui_index_make(&move->index, box->rank, dims);
+    move->wide = move->wide || move->index.wide;
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */

@@ -16,7 +16,7 @@
  * from (acui_move_mode). */
 typedef struct acui_axis {
     int64_t extent, to, from;
-    int64_t offset, source;
+    int64_t offset, source; /* the offset is not below -period, if there is one */
     int mode;
 } acui_axis;
 
@@ -35,6 +35,9 @@ typedef struct acui_arranging {
     int triangle;   /* acui_triangle */
     int64_t diagonal;
 } acui_arranging;
+
+/* After how many places the source of `n` places repeats (acui_move_mode); 0: it does not. */
+int64_t acui_period(int mode, int64_t n);
 
 /* A box that is all of the result, of `shape` (dense unless it goes to `out`), and whose dimensions
  * are the last of those of the source. */

@@ -30,9 +30,7 @@ static acu_op *check(acu_planning *p, const padding *pad, acu_shape what, int ra
 
 static void set_axis(acui_axis *axis, int mode, int64_t before)
 {
-    int64_t n = axis->source, period = mode == ACUI_MOVE_REFLECT     ? 2 * n - 2
-                                       : mode == ACUI_MOVE_SYMMETRIC ? 2 * n
-                                                                     : n;
+    int64_t n = axis->source;
     if (axis->extent == n)
         return;
     if (n == 1 && mode != ACUI_MOVE_FILL) { /* the same element everywhere */
@@ -40,8 +38,8 @@ static void set_axis(acui_axis *axis, int mode, int64_t before)
         return;
     }
     axis->mode = mode;
-    bool turns = mode != ACUI_MOVE_FILL && mode != ACUI_MOVE_EDGE;
-    axis->offset = turns ? (period - before % period) % period : -before;
+    int64_t period = acui_period(mode, n);
+    axis->offset = -(period ? before % period : before);
 }
 
 /* The bits of the number that fills, which is the second operand. */

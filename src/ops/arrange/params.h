@@ -7,7 +7,7 @@
  * x + offset and the source has n places there. */
 enum acui_move_mode {
     ACUI_MOVE_PLAIN,    /* x */
-    ACUI_MOVE_DIVIDE,   /* x / n */
+    ACUI_MOVE_DIVIDE,   /* x / period */
     ACUI_MOVE_WRAP,     /* y mod n */
     ACUI_MOVE_FILL,     /* y; where there is none, the result is the fill value */
     ACUI_MOVE_EDGE,     /* y, or the nearest place that there is */
@@ -24,7 +24,10 @@ typedef struct acui_move {
     acui_index index;                         /* of the box, in units */
     long long to[ACUI_RANK], from[ACUI_RANK]; /* strides, in bytes */
     long long offset[ACUI_RANK], source[ACUI_RANK];
+    long long period[ACUI_RANK]; /* in which the source repeats; magic and shift divide by it */
+    unsigned magic[ACUI_RANK], shift[ACUI_RANK];
     int mode[ACUI_RANK];
+    int wide; /* 31 bits do not hold all numbers of units */
     long long to_base, from_base; /* bytes before the first */
 } acui_move;
 

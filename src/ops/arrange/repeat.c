@@ -139,7 +139,7 @@ static acu_op *place(plan *m, int dimension)
         axis->source = m->r->number;
         return NULL;
     case ROLL:
-        wrap(axis, (n - m->r->number % n) % n);
+        wrap(axis, -((m->r->number % n + n) % n));
         return NULL;
     case FLIP:
         return reverse(m);
