@@ -51,6 +51,27 @@ ACUI_DEVICE void acui_put(int dtype, acui_to to, long long at, float value)
     }
 }
 
+/* The first `channels` numbers of v, `step` apart: what the dtype decides is decided once. */
+ACUI_DEVICE void acui_put_pixel(int dtype, acui_to to, long long at, long long step, int channels,
+                                const float (&v)[4])
+{
+    if (dtype == ACU_U8) {
+#pragma unroll
+        for (int c = 0; c < 4; c++)
+            if (c < channels)
+                acui_put(ACU_U8, to, at + c * step, v[c]);
+    } else if (dtype == ACU_F32) {
+#pragma unroll
+        for (int c = 0; c < 4; c++)
+            if (c < channels)
+                acui_put(ACU_F32, to, at + c * step, v[c]);
+    } else {
+#pragma unroll 1
+        for (int c = 0; c < channels; c++)
+            acui_put(dtype, to, at + c * step, c == 0 ? v[0] : c == 1 ? v[1] : c == 2 ? v[2] : v[3]);
+    }
+}
+
 /* ---- weights ------------------------------------------------------------------------------- */
 
 /* sin(pi t) / (pi t); t is not large. */
@@ -105,10 +126,7 @@ ACUI_DEVICE void acui_fetch_at(const acui_image_pair &p, acui_from from, int n, 
 ACUI_DEVICE void acui_store_at(const acui_image_pair &p, acui_to out, int n, int x, int y, const float (&v)[4])
 {
     long long at = n * p.out_image + (long long)y * p.out_row + (long long)x * p.out_column;
-#pragma unroll
-    for (int c = 0; c < 4; c++)
-        if (c < p.channels)
-            acui_put(p.out_dtype, out, at + c * p.out_channel, v[c]);
+    acui_put_pixel(p.out_dtype, out, at, p.out_channel, p.channels, v);
 }
 
 /* Calls f(n, x, y) for each pixel of the result. */

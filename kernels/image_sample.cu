@@ -53,15 +53,17 @@ ACUI_DEVICE void acui_fetch(const acui_sample &p, const acui_image_source &s,
 ACUI_DEVICE void acui_store(const acui_sample &p, acui_to out, int n, int x, int y, const float (&v)[4],
                             bool inside)
 {
-    long long at = n * p.out_image + y * p.out_row + x * p.out_column;
-#pragma unroll 1
-    for (int k = 0; k < p.out_channels; k++) {
+    float mixed[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
         float value = p.mix[k][4];
 #pragma unroll
         for (int c = 0; c < 4; c++)
             value = fmaf(p.mix[k][c], c < p.channels ? v[c] : 0.0f, value);
-        acui_put(p.out_dtype, out, at + k * p.out_channel, inside ? value : p.pad[k]);
+        mixed[k] = inside ? value : p.pad[k];
     }
+    acui_put_pixel(p.out_dtype, out, n * p.out_image + y * p.out_row + x * p.out_column,
+                   p.out_channel, p.out_channels, mixed);
 }
 
 ACUI_DEVICE int acui_within(const acui_axis &a, int i)

@@ -115,6 +115,10 @@ acu_op *acui_image_launch(acu_planning *p, const char *name, const char *family,
     }
     const int64_t most = 65535; /* along y and z; blocks take several turns beyond */
     int64_t rows = acui_parts(height, ACUI_IMAGE_ROWS);
+    /* Where there are enough blocks, each takes several turns: what its columns need is worked out
+     * once. */
+    if (rows * images * acui_parts(width, ACUI_IMAGE_COLUMNS) > 16384)
+        rows = acui_parts(rows, 4);
     acu_config config =
         ACU_GRID_BLOCK(acui_parts(width, ACUI_IMAGE_COLUMNS), rows < most ? rows : most,
                        images < most ? images : most, ACUI_BLOCK, 1, 1);
