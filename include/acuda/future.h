@@ -217,7 +217,8 @@ ACU_API acu_status acu_future_error(acu_future *future, acu_error *error);
 ACU_API acu_status acu_future_cancel(acu_future *future);
 
 ACU_API acu_future *acu_future_retain(acu_future *future);
-/* Drop the future, at any time: the submission runs on, and owns what it needs. Values that nobody
+/* Drop the future, at any time, also while another thread waits for it with this handle: that
+ * thread goes on waiting. The submission runs on, and owns what it needs. Values that nobody
  * took go with the last handle, even while it runs (a callback that was added still finds them). A
  * submission that was scheduled and never started never runs. Never blocks; NULL is fine. */
 ACU_API void acu_future_release(acu_future *future);

@@ -38,8 +38,8 @@ typedef struct acu_group_options {
 /* NULL options: no bound, nothing is collected. Errors: NO_MEMORY. */
 ACU_API acu_status acu_group_create(const acu_group_options *options, acu_group **group);
 ACU_API acu_group *acu_group_retain(acu_group *group);
-/* May be called at any time: members go on, and nobody is notified of their failures. NULL is
- * fine. */
+/* May be called at any time, also while another thread waits for the group: that thread goes on
+ * waiting. Members go on, and nobody is notified of their failures. NULL is fine. */
 ACU_API void acu_group_release(acu_group *group);
 
 /*

@@ -39,7 +39,7 @@
  *   load.c      modules as futures
  * completion/: who finds out, and who is told
  *   complete.c  what the device has finished: followers start, the submission ends
- *   future.c, values.c, wait.c, done.c, queue.c, group.c   how the program learns of it
+ *   future.c, schedule.c, values.c, wait.c, done.c, queue.c, group.c   how the program learns of it
  *   host_copy.c waiting copies to and from bare pointers
  *   flight.c, due.c, lengths.c, between.c, blocked.c   when it pays to look: timing.h
  *   reactor.c   the thread that looks while nobody else does
@@ -158,6 +158,11 @@ struct acui_task {
                           * thread that plans, also later */
     bool decided;        /* `followed` is a decision on what follows if it fails; or it is that
                           * itself, and `followed` in the alternative */
+    struct {             /* the same; see pass_implied */
+        acui_task *next; /* NULL: not known */
+        uint32_t end;    /* all before `next` are followed by nodes before this one, */
+        bool decided;    /* ... and have `decided` */
+    } implied;
 
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
                           * task is passed over; `reads`: bytes that it reads of points that may be

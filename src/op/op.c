@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/local.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -157,39 +158,47 @@ acu_op *acui_op_take_slowly(acu_op *op, const acui_op_class *taker, acu_site sit
     return acui_op_failed(taker, site);
 }
 
-/* Destroys ops whose last reference went. They are linked through next_dead: so a deep composition
- * needs no stack. */
-static void destroy_all(acu_op *dead)
+static ACUI_LOCAL acu_op *dead; /* what this thread is to destroy, linked through next_dead */
+static ACUI_LOCAL bool destroying;
+
+static void destroy(acu_op *op)
 {
-    while (dead) {
-        acu_op *op = dead;
-        dead = op->next_dead;
-        for (size_t i = 0; i < op->input_count; i++) {
-            acu_op *input = op->inputs[i];
-            if (input && input != &oom_op && acui_object_drop(input)) {
-                input->next_dead = dead;
-                dead = input;
-            }
+    for (size_t i = 0; i < op->input_count; i++) {
+        acu_op *input = op->inputs[i];
+        if (input && input != &oom_op && acui_object_drop(input)) {
+            input->next_dead = dead;
+            dead = input;
         }
-        if (op->class->destroy)
-            op->class->destroy(op);
-        if (op->has_user)
-            acui_user_release(op->user);
-        if (op->state != ACUI_OP_FRESH) {
-            acui_values_clear(&op->rest->values);
-            acui_sharing_release(op->rest->sharing);
-            acui_fault_release(op->rest->fault);
-        }
-        acui_object_free(op);
     }
+    if (op->class->destroy)
+        op->class->destroy(op);
+    if (op->has_user)
+        acui_user_release(op->user);
+    if (op->state != ACUI_OP_FRESH) {
+        acui_values_clear(&op->rest->values);
+        acui_sharing_release(op->rest->sharing);
+        acui_fault_release(op->rest->fault);
+    }
+    acui_object_free(op);
 }
 
+/* What an op holds may hold further ops: its inputs, a future that was never started, a program's
+ * data. The outermost call destroys all of them, so a deep composition needs no stack. */
 void acui_op_put(acu_op *op)
 {
     if (!op || op == &oom_op || !acui_object_drop(op))
         return;
-    op->next_dead = NULL;
-    destroy_all(op);
+    op->next_dead = dead;
+    dead = op;
+    if (destroying)
+        return;
+    destroying = true;
+    while (dead) {
+        op = dead;
+        dead = op->next_dead;
+        destroy(op);
+    }
+    destroying = false;
 }
 
 acu_op *acui_op_over(const acui_op_class *class, acu_op *input, acu_site site)

@@ -804,6 +804,69 @@ static void dropped_at_any_time(void **state)
     close_bench(&b);
 }
 
+/* ---- by another thread than the one that waits ---- */
+
+static void *wait_for_one(void *future)
+{
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    return NULL;
+}
+
+static void *wait_for_all(void *future)
+{
+    acu_future *list[] = {future};
+    assert_works(acu_wait_all(list, 1, ACU_FOREVER));
+    return NULL;
+}
+
+static void *wait_for_any(void *future)
+{
+    acu_future *list[] = {future};
+    assert_works(acu_wait_any(list, 1, ACU_FOREVER, NULL));
+    return NULL;
+}
+
+static void *wait_for_group(void *group)
+{
+    assert_works(acu_group_wait(group, ACU_FOREVER));
+    return NULL;
+}
+
+/* Start the thread, and return once it holds the object, which it does until it has waited. */
+static pthread_t start_waiting(void *(*wait)(void *), void *object)
+{
+    uint32_t before = acui_object_refs(object);
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait, object);
+    while (acui_object_refs(object) == before)
+        sched_yield();
+    return thread;
+}
+
+static void dropped_while_another_thread_waits(void **state)
+{
+    (void)state;
+    static void *(*const waits[])(void *) = {wait_for_one, wait_for_all, wait_for_any};
+    bench b = open_bench();
+    for (int i = 0; i < 3; i++) {
+        hold(&b);
+        acu_future *future = submit_held(&b, constant(i));
+        pthread_t thread = start_waiting(waits[i], future);
+        acu_future_release(future);
+        test_gate_open();
+        pthread_join(thread, NULL);
+    }
+    acu_group *group;
+    assert_works(acu_group_create(NULL, &group));
+    hold(&b);
+    assert_works(acu_group_submit(group, b.device, constant(3), &b.held, NULL));
+    pthread_t thread = start_waiting(wait_for_group, group);
+    acu_group_release(group);
+    test_gate_open();
+    pthread_join(thread, NULL);
+    close_bench(&b);
+}
+
 static void closing_with_work_in_flight(void **state)
 {
     (void)state;
@@ -984,6 +1047,7 @@ int main(void)
         cmocka_unit_test(failures_pass_along_the_data),
         cmocka_unit_test(a_failed_submission_names_the_first),
         cmocka_unit_test(dropped_at_any_time),
+        cmocka_unit_test(dropped_while_another_thread_waits),
         cmocka_unit_test(memory_outlives_its_handles),
         cmocka_unit_test(closing_with_work_in_flight),
         cmocka_unit_test(values_while_another_thread_starts),

@@ -85,26 +85,67 @@ void acu_future_release(acu_future *future)
     acui_future_put(future);
 }
 
-/* The future is complete: take each notice where it belongs. */
-static void deliver(acui_notice *notices)
+/* What this thread is delivering. A future that it completes meanwhile, as the last member of a
+ * group completes the group's, adds its notices at the end: so a chain of groups needs no stack. */
+typedef struct delivery {
+    acui_notice *first, **end;
+    bool more; /* others have added some, and may have returned before these are delivered */
+} delivery;
+static ACUI_LOCAL delivery *delivering; /* NULL: nothing */
+
+static void add_notices(delivery *to, acui_notice *notices)
+{
+    *to->end = notices;
+    while (*to->end)
+        to->end = &(*to->end)->next;
+}
+
+static acui_notice *next_notice(delivery *from)
+{
+    acui_notice *notice = from->first;
+    if (notice && !(from->first = notice->next))
+        from->end = &from->first;
+    return notice;
+}
+
+static void deliver_all(delivery *own)
 {
     acui_notice *here = NULL, **end = &here;
-    while (notices) {
-        acui_notice *notice = notices;
-        notices = notice->next;
+    for (acui_notice *notice; (notice = next_notice(own));) {
         if (notice->group) {
             acui_group_done(notice);
-            continue;
-        }
-        if (notice->queue) {
+        } else if (notice->queue) {
             acui_queue_push(notice);
-            continue;
+        } else {
+            *end = notice;
+            end = &notice->next;
         }
-        *end = notice;
-        end = &notice->next;
     }
     *end = NULL;
     acui_reactor_notify(here);
+}
+
+/* The future is complete: take each notice where it belongs. */
+static void deliver(acui_notice *notices)
+{
+    delivery *outer = delivering, own = {.first = NULL};
+    if (!notices)
+        return;
+    if (outer && !outer->more) {
+        outer->more = true;
+        acui_beside_begin();
+    }
+    if (outer) {
+        add_notices(outer, notices);
+        return;
+    }
+    own.end = &own.first;
+    add_notices(&own, notices);
+    delivering = &own;
+    deliver_all(&own);
+    delivering = NULL;
+    if (own.more)
+        acui_beside_end();
 }
 
 /* Make it DONE; a thread that starts the future meanwhile finds out by its own exchange. If it is
@@ -184,75 +225,6 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
 void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault)
 {
     resolve(future, status, fault, true);
-}
-
-/* ---- scheduling ---- */
-
-acu_status acu_schedule(acu_policy *policy, acu_op *op, acu_future **future)
-{
-    static const acui_op_class taker = {.name = "acu_schedule"};
-    acu_op *taken = acui_op_take(op, &taker, (acu_site){0});
-    acu_status status = acui_object_check(policy, ACU_OBJECT_POLICY, __func__);
-    if (status == ACU_OK && !future)
-        status = acui_fail(ACU_ERR_INVALID,
-                           "acu_schedule: nothing could start it without a future");
-    acu_stream *stream = status == ACU_OK ? acui_policy_pick(policy) : NULL;
-    if (status == ACU_OK && !stream)
-        status = acui_error()->status;
-    acu_future *f = NULL;
-    if (status == ACU_OK)
-        status = acui_future_new(&f);
-    if (status != ACU_OK) {
-        acui_op_put(taken);
-        return status;
-    }
-    acui_future_note(f, taken, NULL);
-    f->scheduled.op = taken;
-    f->scheduled.stream = acu_stream_retain(stream);
-    f->scheduled.serial = policy->count == 1;
-    f->how.early = f->how.given = true;
-    atomic_store_explicit(&f->state, ACUI_FUTURE_SCHEDULED, memory_order_release);
-    *future = f;
-    return ACU_OK;
-}
-
-/* To start is to submit; where that is refused, the future stays as it is. */
-acu_status acui_future_may_begin(const acu_future *future)
-{
-    if (acui_future_state_of(future) != ACUI_FUTURE_SCHEDULED ||
-        !(acui_issuing() || acui_policy_asking()))
-        return ACU_OK;
-    return acui_fail(ACU_ERR_IN_CALLBACK,
-                     "a future that was only scheduled can not be started in a foreign call or a "
-                     "policy's function, which may not submit");
-}
-
-acu_status acui_future_begin(acu_future *future)
-{
-    int scheduled = ACUI_FUTURE_SCHEDULED;
-    ACUI_TRY(acui_future_may_begin(future));
-    if (acui_future_state_of(future) != ACUI_FUTURE_SCHEDULED ||
-        !atomic_compare_exchange_strong_explicit(&future->state, &scheduled, ACUI_FUTURE_STARTING,
-                                                 memory_order_acq_rel, memory_order_acquire))
-        return ACU_OK;
-    acu_submit_options options = {.size = sizeof options};
-    acu_op *op = future->scheduled.op;
-    future->scheduled.op = NULL;
-    acu_stream *stream = future->scheduled.stream;
-    acu_status status = acui_submit(stream->device, op, &options, stream, future);
-    if (status != ACU_OK) {
-        acui_future_sign(future, acui_error()); /* it may have been refused before it was planned */
-        acui_fault *fault = acui_fault_new(acui_error());
-        acui_resolve(future, status, fault);
-        acui_fault_release(fault);
-    }
-    return ACU_OK;
-}
-
-acu_status acu_future_start(acu_future *future)
-{
-    ACUI_CHECK(future, FUTURE);
-    return acui_future_begin(future);
 }
 
 /* ---- looking ---- */

@@ -432,12 +432,22 @@ static acu_status look_all(void *context, uint64_t now)
     return acu_group_pending(group) ? ACU_NOT_READY : ACU_OK;
 }
 
+/* Waits, and keeps the group for the caller to put: another thread may release it meanwhile. */
+static acu_status wait_for(acu_group *group, acui_look_fn look, void *context, uint64_t timeout)
+{
+    acui_object_retain(group);
+    return acui_wait_until(look, acui_next_of_futures, context, timeout);
+}
+
 acu_status acu_group_wait(acu_group *group, uint64_t timeout)
 {
     ACUI_CHECK(group, GROUP);
     ACUI_TRY(acui_refuse_wait(__func__));
-    acu_status status = acui_wait_until(look_all, acui_next_of_futures, group, timeout);
-    return status == ACU_OK ? outcome(group) : status;
+    acu_status status = wait_for(group, look_all, group, timeout);
+    if (status == ACU_OK)
+        status = outcome(group);
+    group_put(group);
+    return status;
 }
 
 /* ---- one after the other ---- */
@@ -502,7 +512,9 @@ acu_status acu_group_wait_any(acu_group *group, uint64_t timeout, acu_future **f
     ACUI_TRY(check_take(group, future, __func__));
     ACUI_TRY(acui_refuse_wait(__func__));
     taking t = {.group = group, .future = future};
-    return acui_wait_until(look_any, acui_next_of_futures, &t, timeout);
+    acu_status status = wait_for(group, look_any, &t, timeout);
+    group_put(group);
+    return status;
 }
 
 /* ---- ending ---- */
@@ -534,7 +546,7 @@ acu_status acu_group_drain(acu_group *group, uint64_t timeout)
     ACUI_CHECK(group, GROUP);
     ACUI_TRY(acui_refuse_wait(__func__));
     close_group(group);
-    acu_status status = acui_wait_until(look_all, acui_next_of_futures, group, timeout);
+    acu_status status = wait_for(group, look_all, group, timeout);
     if (status == ACU_TIMEOUT) {
         size_t before = count_given_up(group);
         give_up_all(group, "its group was drained, and it was not complete in time");
@@ -544,6 +556,7 @@ acu_status acu_group_drain(acu_group *group, uint64_t timeout)
             status = ACU_OK; /* the rest was over by itself since the last look */
     }
     acu_status failure = outcome(group);
+    group_put(group);
     return failure == ACU_OK ? status : failure;
 }
 

@@ -235,8 +235,10 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
 {
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(acui_refuse_wait(__func__));
-    single s = {.future = future};
-    return acui_wait_until(look_one, next_one, &s, timeout);
+    single s = {.future = acui_future_keep(future)}; /* another thread may release it meanwhile */
+    acu_status status = acui_wait_until(look_one, next_one, &s, timeout);
+    acui_future_put(future);
+    return status;
 }
 
 /* For a future that the program has no handle of: nobody can cancel it. */
@@ -269,6 +271,17 @@ static acu_status check_several(const several *futures, const char *function)
     return ACU_OK;
 }
 
+/* Other threads may release some of them meanwhile. */
+static acu_status wait_for_several(several *futures, acui_look_fn look, uint64_t timeout)
+{
+    for (size_t i = 0; i < futures->count; i++)
+        acui_future_keep(futures->list[i]);
+    acu_status status = acui_wait_until(look, acui_next_of_futures, futures, timeout);
+    for (size_t i = 0; i < futures->count; i++)
+        acui_future_put(futures->list[i]);
+    return status;
+}
+
 static acu_status look_all(void *context, uint64_t now)
 {
     (void)now;
@@ -288,7 +301,7 @@ acu_status acu_wait_all(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several all = {.list = futures, .count = count};
     ACUI_TRY(check_several(&all, __func__));
-    return acui_wait_until(look_all, acui_next_of_futures, &all, timeout);
+    return wait_for_several(&all, look_all, timeout);
 }
 
 static acu_status look_any(void *context, uint64_t now)
@@ -310,7 +323,7 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
 {
     several any = {.list = futures, .count = count, .found = count};
     ACUI_TRY(check_several(&any, __func__));
-    acu_status status = acui_wait_until(look_any, acui_next_of_futures, &any, timeout);
+    acu_status status = wait_for_several(&any, look_any, timeout);
     if (index && any.found < count)
         *index = any.found;
     return status;

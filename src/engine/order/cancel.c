@@ -204,14 +204,14 @@ static _Atomic(uint32_t) beside;
 
 /* Relaxed: others learn of it through what this thread does next to a future's state or a
  * submission's count, which is ordered. */
-static void begin_beside(void)
+void acui_beside_begin(void)
 {
     atomic_fetch_add_explicit(&beside, 1, memory_order_relaxed);
 }
 
 /* Release, to acui_beside: whoever sees that this thread is done sees all it has released and
  * told. */
-static void end_beside(void)
+void acui_beside_end(void)
 {
     atomic_fetch_sub_explicit(&beside, 1, memory_order_release);
 }
@@ -231,26 +231,26 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
         future->scheduled.op = NULL;
     }
     acui_fault *fault = fault_of(future, status, message);
-    begin_beside();
+    acui_beside_begin();
     acui_resolve_given_up(future, status, fault);
-    end_beside();
+    acui_beside_end();
     acui_fault_release(fault);
     acui_op_put(op);
 }
 
 bool acui_submission_hold(acui_submission *s)
 {
-    begin_beside();
+    acui_beside_begin();
     bool held = acui_refs_try_retain(&s->open);
     if (!held)
-        end_beside();
+        acui_beside_end();
     return held;
 }
 
 void acui_submission_let_go(acui_submission *s)
 {
     acui_submission_close(s);
-    end_beside();
+    acui_beside_end();
 }
 
 bool acui_future_is_held_up(acu_future *future)

@@ -90,6 +90,9 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
  * did gets true here until it is done.
  */
 bool acui_beside(void);
+/* This thread is doing something of the kind. */
+void acui_beside_begin(void);
+void acui_beside_end(void);
 /* Whether some of it is neither on the device nor begun on the host, and so never will be if it is
  * given up. */
 bool acui_future_is_held_up(acu_future *future);
