@@ -39,18 +39,75 @@ static void let_go(acui_point *point)
         acui_point_release(point);
 }
 
+/* ---- the index of a long list ---------------------------------------------------------------- */
+
+/* Without an index, everything is found as well, by looking through the list. */
+static void drop_index(acui_accesses *accesses)
+{
+    if (accesses->index)
+        acui_free(accesses->index->nodes);
+    acui_free(accesses->index);
+    accesses->index = NULL;
+}
+
+/* Room for one more node. Without memory the index is dropped. */
+static void index_entry(acui_accesses *accesses, size_t i)
+{
+    acui_extent_index *index = accesses->index;
+    if (index && acui_index_is_full(index)) {
+        uint32_t room = index->room ? 2 * index->room : 4 * ACUI_INDEX_FROM;
+        acui_index_node *nodes = acui_alloc_raw(room * sizeof *nodes);
+        if (nodes)
+            acui_free(acui_index_move(index, nodes, room));
+        else
+            drop_index(accesses);
+    }
+    if (accesses->index)
+        accesses->list[i].node =
+            acui_index_insert(index, &accesses->list[i].extent, accesses->list[i].write,
+                              (uint32_t)i);
+}
+
+static inline void unindex_entry(acui_accesses *accesses, size_t i)
+{
+    if (accesses->index)
+        acui_index_remove(accesses->index, accesses->list[i].node, accesses->list[i].write);
+}
+
+static void build_index(acui_accesses *accesses)
+{
+    accesses->index = ACUI_NEW(acui_extent_index);
+    for (size_t i = 0; accesses->index && i < accesses->count; i++)
+        index_entry(accesses, i);
+}
+
+static inline bool is_indexed(const acui_accesses *accesses)
+{
+    return accesses->index && accesses->count >= ACUI_INDEX_FROM / 2;
+}
+
 /* ---- room ------------------------------------------------------------------------------------ */
+
+/* Move an entry to a place that is free. */
+static inline void move_entry(acui_accesses *accesses, size_t from, size_t to)
+{
+    accesses->list[to] = accesses->list[from];
+    if (accesses->index)
+        accesses->index->nodes[accesses->list[to].node].item = (uint32_t)to;
+}
 
 /* Of the entries behind it, only the last write and the last entry may move. */
 static void remove_entry(acui_accesses *accesses, size_t i)
 {
+    unindex_entry(accesses, i);
     let_go(accesses->list[i].point);
     if (i < accesses->writes) {
-        accesses->list[i] = accesses->list[--accesses->writes];
+        if (i != --accesses->writes)
+            move_entry(accesses, accesses->writes, i);
         i = accesses->writes;
     }
     if (i < --accesses->count)
-        accesses->list[i] = accesses->list[accesses->count];
+        move_entry(accesses, accesses->count, i);
 }
 
 /* Whether the later of two reads on one stream stands for the earlier one. */
@@ -112,8 +169,11 @@ static bool make_room(acui_accesses *accesses)
         return true;
     }
     compact(accesses);
-    return 4 * accesses->count <= accesses->room || grow(accesses, accesses->room + 1) ||
-           accesses->count < accesses->room;
+    if (4 * accesses->count > accesses->room && !grow(accesses, accesses->room + 1))
+        return accesses->count < accesses->room;
+    if (!accesses->index && accesses->count >= ACUI_INDEX_FROM)
+        build_index(accesses);
+    return true;
 }
 
 bool acui_accesses_reserve(acui_accesses *accesses)
@@ -123,11 +183,15 @@ bool acui_accesses_reserve(acui_accesses *accesses)
 
 /* ---- entering -------------------------------------------------------------------------------- */
 
-static inline void put(acui_access *entry, acui_point *point, const acui_extent *extent, bool write)
+static inline void put(acui_accesses *accesses, size_t at, acui_point *point,
+                       const acui_extent *extent, bool write)
 {
+    acui_access *entry = &accesses->list[at];
     entry->point = hold(point);
     entry->extent = *extent;
     entry->write = write;
+    if (accesses->index)
+        index_entry(accesses, at);
 }
 
 static void add(acui_accesses *accesses, acui_point *point, const acui_extent *extent, bool write)
@@ -135,10 +199,10 @@ static void add(acui_accesses *accesses, acui_point *point, const acui_extent *e
     size_t at = accesses->count++;
     if (write) { /* the first read makes room */
         if (at > accesses->writes)
-            accesses->list[at] = accesses->list[accesses->writes];
+            move_entry(accesses, accesses->writes, at);
         at = accesses->writes++;
     }
-    put(&accesses->list[at], point, extent, write);
+    put(accesses, at, point, extent, write);
 }
 
 /* Replaces the newest read if that one is over; otherwise many of them would have to be looked
@@ -150,8 +214,9 @@ static void add_read(acui_accesses *accesses, acui_point *point, const acui_exte
         add(accesses, point, extent, false);
         return;
     }
+    unindex_entry(accesses, newest);
     let_go(accesses->list[newest].point);
-    put(&accesses->list[newest], point, extent, false);
+    put(accesses, newest, point, extent, false);
 }
 
 /*
@@ -168,20 +233,29 @@ static void cut(acui_accesses *accesses, size_t i, const acui_extent *by)
         return;
     if (acui_extent_covers(by, &old->extent)) {
         remove_entry(accesses, i);
-    } else if (by->pitch || old->extent.pitch) {
         return;
-    } else if (old->extent.begin < by->begin && by->end < old->extent.end) {
-        if (!grow(accesses, accesses->count + 2))
-            return;
-        old = &accesses->list[i]; /* the list may have moved */
-        acui_extent rest = acui_extent_range(by->end, old->extent.end);
-        add(accesses, old->point, &rest, old->write);
-        old->extent.end = by->begin;
-    } else if (old->extent.begin < by->begin) {
-        old->extent.end = by->begin;
-    } else {
-        old->extent.begin = by->end;
     }
+    if (by->pitch || old->extent.pitch)
+        return;
+    bool inside = old->extent.begin < by->begin && by->end < old->extent.end;
+    acui_extent rest = acui_extent_range(by->end, old->extent.end);
+    if (inside && !grow(accesses, accesses->count + 2))
+        return;
+    unindex_entry(accesses, i);
+    old = &accesses->list[i]; /* the list may have moved */
+    if (old->extent.begin < by->begin)
+        old->extent.end = by->begin;
+    else
+        old->extent.begin = by->end;
+    index_entry(accesses, i);
+    if (inside)
+        add(accesses, old->point, &rest, old->write);
+}
+
+static inline bool covers_for(const acui_access *earlier, const acui_point *point,
+                              const acui_extent *extent)
+{
+    return earlier->point == point && acui_extent_covers(&earlier->extent, extent);
 }
 
 /* Whether an earlier access of the same point covers the new read, as far as that is easily
@@ -191,12 +265,17 @@ static bool contained(const acui_accesses *accesses, const acui_point *point,
 {
     size_t count = accesses->count, writes = accesses->writes;
     for (size_t i = count - writes > NEWEST ? count - NEWEST : writes; i < count; i++)
-        if (accesses->list[i].point == point &&
-            acui_extent_covers(&accesses->list[i].extent, extent))
+        if (covers_for(&accesses->list[i], point, extent))
             return true;
+    if (is_indexed(accesses)) {
+        const acui_index_node *nodes = accesses->index->nodes;
+        for (uint32_t n = acui_index_find(accesses->index, extent, false); n; n = nodes[n].next)
+            if (covers_for(&accesses->list[nodes[n].item], point, extent))
+                return true;
+        return false;
+    }
     for (size_t i = 0; i < writes; i++)
-        if (accesses->list[i].point == point &&
-            acui_extent_covers(&accesses->list[i].extent, extent))
+        if (covers_for(&accesses->list[i], point, extent))
             return true;
     return false;
 }
@@ -239,11 +318,35 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
     bool data;
     if (accesses->lost && access != ACU_WRITE)
         behind(context, accesses->lost, &everything, true);
-    for (size_t i = 0; i < accesses->count; i++) {
-        const acui_access *old = &accesses->list[i];
+    bool indexed = is_indexed(accesses), reads = access != ACU_READ;
+    uint32_t node = indexed ? acui_index_find(accesses->index, &extent, reads) : 0;
+    size_t count = indexed ? 0 : reads ? accesses->count : accesses->writes;
+    for (size_t i = 0; i < count || node; i++) {
+        const acui_access *old = &accesses->list[node ? accesses->index->nodes[node].item : i];
+        node = node ? accesses->index->nodes[node].next : 0;
         if (!forgettable(old) && comes_behind(old, &extent, access, &data))
             behind(context, old->point, &old->extent, data);
     }
+}
+
+enum { FEW = 8 }; /* predecessors that may have room without coming to be */
+
+static void count_one(void *context, acui_point *before, const acui_extent *extent, bool data)
+{
+    (void)before, (void)extent, (void)data;
+    ++*(size_t *)context;
+}
+
+size_t acui_accesses_count(const acui_accesses *accesses, const acui_extent *extent,
+                           acu_access access)
+{
+    size_t most = (access == ACU_READ ? accesses->writes : accesses->count) +
+                  (accesses->lost != NULL);
+    if (most <= FEW)
+        return most;
+    most = 0;
+    acui_accesses_look(accesses, *extent, access, count_one, &most);
+    return most;
 }
 
 /* Limits the extent to the buffer; false: nothing is left. */
@@ -265,30 +368,57 @@ bool acui_accesses_add(acui_accesses *accesses, uint64_t buffer_bytes, acui_poin
     return true;
 }
 
+/* An access that is being entered. */
+typedef struct entering {
+    acui_accesses *accesses;
+    acui_point *point;
+    acui_extent extent;
+    acu_access access;
+    acui_behind_fn behind;
+    void *context;
+} entering;
+
+/* Put the new access behind entry i, which goes, or is cut, if it is over or overwritten. */
+static void enter_behind(const entering *e, size_t i)
+{
+    const acui_access *old = &e->accesses->list[i];
+    bool data;
+    if (forgettable(old)) {
+        remove_entry(e->accesses, i);
+        return;
+    }
+    if (old->point != e->point && comes_behind(old, &e->extent, e->access, &data))
+        e->behind(e->context, old->point, &old->extent, data);
+    if (e->access != ACU_READ && acui_extents_overlap(&old->extent, &e->extent))
+        cut(e->accesses, i, &e->extent);
+}
+
 bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_point *point,
                          acui_extent extent, acu_access access, acui_behind_fn behind,
                          void *context)
 {
-    bool write = access != ACU_READ, data;
+    bool write = access != ACU_READ;
     if (!clip(&extent, buffer_bytes))
         return true;
     if (!acui_accesses_reserve(accesses))
         return false;
     if (accesses->lost)
         find_lost(accesses, buffer_bytes, point, &extent, access, behind, context);
+    entering e = {accesses, point, extent, access, behind, context};
+    bool indexed = is_indexed(accesses);
+    uint32_t node = indexed ? acui_index_find(accesses->index, &extent, write) : 0;
+    while (node) {
+        uint32_t item = accesses->index->nodes[node].item;
+        node = accesses->index->nodes[node].next;
+        enter_behind(&e, item);
+        if (!accesses->index) /* there was no memory for a piece that was cut off */
+            node = indexed = false;
+    }
     /* From the end: removing an entry moves the last one, which was looked at already, into the
      * gap, and pieces that are cut off are added at the end. A read only concerns writes. */
-    for (size_t i = write ? accesses->count : accesses->writes; i-- > 0;) {
-        const acui_access *old = &accesses->list[i];
-        if (forgettable(old)) {
-            remove_entry(accesses, i);
-            continue;
-        }
-        if (old->point != point && comes_behind(old, &extent, access, &data))
-            behind(context, old->point, &old->extent, data);
-        if (write && acui_extents_overlap(&old->extent, &extent))
-            cut(accesses, i, &extent);
-    }
+    size_t count = indexed ? 0 : write ? accesses->count : accesses->writes;
+    for (size_t i = count; i-- > 0;)
+        enter_behind(&e, i);
     if (write)
         add(accesses, point, &extent, true);
     else if (!contained(accesses, point, &extent))
@@ -298,6 +428,7 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
 
 void acui_accesses_clear(acui_accesses *accesses)
 {
+    drop_index(accesses);
     while (accesses->count)
         remove_entry(accesses, accesses->count - 1);
     if (accesses->lost)

@@ -12,7 +12,7 @@
 #define ACUI_MEMORY_ACCESS_H
 
 #include "device/device.h"
-#include "memory/extent.h"
+#include "memory/extent_index.h"
 
 #include <acuda/op.h>
 
@@ -101,6 +101,7 @@ typedef struct acui_access {
     acui_point *point;  /* retained by its entries together */
     acui_extent extent; /* bytes of the buffer */
     bool write;
+    uint32_t node;      /* in the index, if there is one */
 } acui_access;
 
 /*
@@ -121,6 +122,7 @@ typedef struct acui_access {
 typedef struct acui_accesses {
     acui_access *list; /* first all writes, then all reads */
     size_t count, writes, room;
+    acui_extent_index *index; /* of a long list; NULL: it is looked through */
     acui_point *lost; /* retained like an entry's point; NULL: none */
     acui_access few[4]; /* used before any memory is allocated */
 } acui_accesses;
@@ -146,11 +148,10 @@ bool acui_accesses_add(acui_accesses *accesses, uint64_t buffer_bytes, acui_poin
 /* The point was to write some of the buffer, has no entry that says so, and fails without having
  * run. Order lock held. */
 void acui_accesses_lose(acui_accesses *accesses, acui_point *point);
-/* The largest number of points that an access can come after. Order lock held. */
-static inline size_t acui_accesses_before(const acui_accesses *accesses, acu_access access)
-{
-    return (access == ACU_READ ? accesses->writes : accesses->count) + (accesses->lost != NULL);
-}
+/* How many points the access comes after, perhaps counting some more than once, if that is more
+ * than a few; else at most that many. For making room before it is entered. Order lock held. */
+size_t acui_accesses_count(const acui_accesses *accesses, const acui_extent *extent,
+                           acu_access access);
 /* Calls `behind` as acui_accesses_enter does, but enters nothing. Order lock held. */
 void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_access access,
                         acui_behind_fn behind, void *context);

@@ -14,6 +14,8 @@ acui_part *acui_part_begin(acui_plan *plan, acui_part_kind kind)
     part->kind = kind;
     part->parent = plan->now.part;
     part->depth = part->parent ? part->parent->depth + 1 : 0;
+    part->alternative = kind == ACUI_PART_ELSE || (part->parent && part->parent->alternative);
+    part->shared = kind == ACUI_PART_SHARED || (part->parent && part->parent->shared);
     part->next = plan->parts;
     plan->parts = plan->now.part = part;
     return part;
@@ -26,11 +28,11 @@ void acui_part_end(acui_plan *plan, const acui_part *part)
 
 /* Under the order lock, because some of the part may be in flight already, where a `then` submitted
  * by itself. */
-void acui_part_refuse(acui_part *part)
+void acui_part_refuse(acui_plan *plan, acui_part *part)
 {
     acui_fault *fault = acui_fault_new(acui_error());
     acui_order_lock();
-    part->refused = true;
+    plan->refused = part->refused = true;
     if (!part->failed) {
         part->failed = true;
         part->fault = acui_fault_retain(fault);
@@ -56,8 +58,10 @@ const acui_part *acui_part_around(const acui_part *a, const acui_part *b)
     return a && b ? a : NULL;
 }
 
-bool acui_part_is_refused(const acui_part *part)
+bool acui_part_is_refused(const acui_plan *plan, const acui_part *part)
 {
+    if (!plan->refused)
+        return false;
     acui_part_walk walk = {.shared = false};
     for (; part; part = part->parent)
         if (!acui_part_walk_to(&walk, part) && part->refused)
@@ -78,6 +82,8 @@ bool acui_part_is_caught(const acui_part *part, const acui_part *outer)
 
 bool acui_part_is_conditional(const acui_part *part)
 {
+    if (!part || !part->shared)
+        return part && part->alternative; /* parts may nest deeply */
     acui_part_walk walk = {.shared = false};
     for (; part; part = part->parent)
         if (!acui_part_walk_to(&walk, part) && part->kind == ACUI_PART_ELSE)

@@ -25,6 +25,8 @@ struct acui_part {
     struct acui_part *next;   /* of plan->parts */
     acui_part_kind kind;
     uint32_t depth;           /* parts around it */
+    bool alternative;         /* it is an ELSE, or in one, */
+    bool shared;              /* ... is a SHARED, or in one */
     const struct acui_part *within; /* SHARED: the part that all its users are in. NULL: there are
                                      * users outside of all parts, or others may use it. Fixed
                                      * once its nodes are tasks */
@@ -43,7 +45,7 @@ struct acui_part {
 acui_part *acui_part_begin(acui_plan *plan, acui_part_kind kind);
 void acui_part_end(acui_plan *plan, const acui_part *part);
 /* The part could not be planned; the thread's record says why. */
-void acui_part_refuse(acui_part *part);
+void acui_part_refuse(acui_plan *plan, acui_part *part);
 void acui_parts_clear(acui_plan *plan); /* the plan goes */
 
 /* A walk from a part to those around it. */
@@ -80,7 +82,7 @@ const acui_part *acui_part_around(const acui_part *a, const acui_part *b);
 
 /* Whether the part, or one around it, could not be planned. Under the order lock, or on the
  * planning thread. */
-bool acui_part_is_refused(const acui_part *part);
+bool acui_part_is_refused(const acui_plan *plan, const acui_part *part);
 /* Whether a failure in the part stops before `outer`, a part around it (NULL: the submission). */
 bool acui_part_is_caught(const acui_part *part, const acui_part *outer);
 /* Whether what is in the part runs only if something failed. */

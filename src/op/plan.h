@@ -152,6 +152,7 @@ typedef struct acui_history {
                                  * A draft, or: */
     acui_range first;           /* ... this, as long as one is enough */
     uint32_t count, writes, room;
+    acui_extent_index *index;   /* of a long list, in no order; its node n is about list[n - 1] */
     struct acui_task *entered;  /* the task that has an access to `extent` in the buffer's list */
     acui_extent extent;
     acu_access access;
@@ -351,6 +352,7 @@ struct acui_plan {
     bool holds;                      /* some nodes hold more than kernels and buffers */
     bool passes_on;                  /* it got tensors that its nodes may not touch: op/await.h */
     acui_part *parts;                /* all */
+    bool refused;                    /* one of them is. Order lock, or the thread that plans */
     struct acui_imported *imported;  /* values of ops planned elsewhere */
 
     /* The engine's: enter the nodes so far into the order, and start what can start. */

@@ -198,7 +198,7 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     if (part)
         acui_part_end(plan, part);
     if (part && status != ACU_OK)
-        acui_part_refuse(part);
+        acui_part_refuse(plan, part);
     acui_sharing_end(plan, op);
     return status;
 }

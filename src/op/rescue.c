@@ -206,7 +206,7 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
     acui_part_end(plan, tried);
     bool refused = status != ACU_OK;
     if (refused)
-        acui_part_refuse(tried);
+        acui_part_refuse(plan, tried);
     acu_status done = acui_front_done(plan, &front);
     if (done == ACU_OK && !refused) {
         status = plan_alternative(plan, op, place, plan->count > front.first, tried, values);

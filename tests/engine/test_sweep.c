@@ -235,6 +235,12 @@ static void use_policy(acu_device *device, acu_tensor *x)
     good(acu_schedule(policy, acu_fill(x, acu_f32(3)), &future));
     finish(future);
     future = NULL;
+    acu_future *last = NULL;
+    if (good(acu_schedule(policy, acu_fill(x, acu_f32(4)), &future)) &&
+        good(acu_schedule(policy, acu_after_future(acu_fill(x, acu_f32(5)), future), &last)))
+        finish(last); /* starts the first one, too */
+    acu_future_release(future);
+    future = NULL;
     good(acu_schedule(policy, acu_then(x, go_on, owe(), pay), &future)); /* never started */
     acu_future_release(future);
     acu_policy_release(policy);

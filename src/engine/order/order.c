@@ -121,13 +121,39 @@ static bool is_implied(const acui_task *task, const acui_task *before, uint32_t 
            (before->decided || (!is_decision(before) && !is_decision(task)));
 }
 
+/* Past `first`, which is implied, and those after it that are. Remembers where that led, since
+ * ranges that begin at the same node often come one after the other, each a little longer. */
+static acui_task *pass_implied(const acui_task *task, acui_task *first, uint32_t end)
+{
+    bool decided = true;
+    uint32_t until = 0;
+    acui_task *t = first;
+    while (t && t != task && t->first->index < end && is_implied(task, t, end)) {
+        bool known = t->implied.next && t->implied.end <= end &&
+                     (t->implied.decided || !is_decision(task));
+        uint32_t followed = known ? t->implied.end : t->followed + 1;
+        decided &= known ? t->implied.decided : t->decided;
+        until = followed > until ? followed : until;
+        t = known ? t->implied.next : t->next;
+    }
+    first->implied.next = t;
+    first->implied.end = until;
+    first->implied.decided = decided;
+    return t;
+}
+
 /* Behind all other tasks of the submission with nodes in [begin, end). */
 static bool enter_range(acui_task *task, uint32_t begin, uint32_t end)
 {
-    acui_task *t = acui_find_task(task->submission, begin);
-    for (; t && t->first->index < end; t = t->next) {
-        if (t == task || is_implied(task, t, end))
+    acui_task *t = acui_find_task(task->submission, begin), *next;
+    for (; t && t->first->index < end; t = next) {
+        next = t->next;
+        if (t == task)
             continue;
+        if (is_implied(task, t, end)) {
+            next = pass_implied(task, t, end);
+            continue;
+        }
         if (!enter_point(task, t->point))
             return false;
         if (t->followed)
@@ -173,7 +199,7 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     if (task->placed)
         return acui_accesses_add(accesses, use->buffer->bytes, task->point, touch->extent,
                                  touch->access);
-    size_t most = acui_accesses_before(accesses, touch->access);
+    size_t most = acui_accesses_count(accesses, &touch->extent, touch->access);
     if (most && !room_before(task, most))
         return false;
     entering access = {.task = task,
@@ -205,7 +231,7 @@ static bool enter_values(acui_task *task, const acui_node *node)
         const acui_touch *touch = &node->touches[i];
         entering access = {.task = task, .touch = touch, .reads = true};
         const acui_accesses *accesses = &touch->use->buffer->accesses;
-        size_t most = acui_accesses_before(accesses, ACU_READ);
+        size_t most = acui_accesses_count(accesses, &touch->extent, ACU_READ);
         if (most && !room_before(task, most))
             return false;
         acui_accesses_look(accesses, touch->extent, ACU_READ, add_others, &access);
@@ -310,7 +336,7 @@ static bool lose_writes(acui_task *task, size_t from)
 static bool enter_task(acui_task *task)
 {
     const acui_after *entered = NULL;
-    bool touches = !acui_part_is_refused(task->part);
+    bool touches = !acui_part_is_refused(&task->submission->plan, task->part);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
         if (touches && !enter_node(task, node))

@@ -124,7 +124,7 @@ static bool fails_already(acui_task *task)
         return false;
     acui_fault *why;
     acui_order_lock();
-    bool failed = task->order.failed || acui_part_is_refused(task->part);
+    bool failed = task->order.failed || acui_part_is_refused(&task->submission->plan, task->part);
     failed |= acui_parts_stop(task, &why);
     const acui_before *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;

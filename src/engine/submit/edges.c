@@ -89,6 +89,21 @@ static void drop_implied(const finding *f, acui_node *node)
 
 /* ---- data ---- */
 
+/* A long list gets an index: so a task with very many nodes takes no longer for each of them. The
+ * `item` of a node is whether it is a write. */
+static bool grow_index(acui_arena *arena, acui_history *h, uint32_t room)
+{
+    acui_index_node *nodes = ACUI_ARENA_ARRAY(arena, acui_index_node, room + 1);
+    acui_extent_index *index = h->index ? h->index : ACUI_ARENA_NEW(arena, acui_extent_index);
+    if (!nodes || !index)
+        return false;
+    acui_index_move(index, nodes, room + 1);
+    for (uint32_t i = 0; !h->index && i < h->count; i++)
+        acui_index_insert(index, &h->list[i].extent, i < h->writes, i < h->writes);
+    h->index = index;
+    return true;
+}
+
 ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
 {
     uint32_t room = h->room > 1 ? 2 * h->room : 8; /* a second one means several */
@@ -98,13 +113,27 @@ ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
     memcpy(grown, h->list, h->count * sizeof *grown);
     h->list = grown;
     h->room = room;
+    return h->count < ACUI_INDEX_FROM || grow_index(arena, h, room);
+}
+
+static bool push_indexed(const finding *f, acui_history *h, const acui_touch *touch,
+                         acui_node *node)
+{
+    if (acui_index_is_full(h->index) && !grow(f->drafts, h))
+        return false;
+    bool write = touch->access != ACU_READ;
+    uint32_t at = acui_index_insert(h->index, &touch->extent, write, write);
+    h->list[at - 1] = (acui_range){.extent = touch->extent, .node = node};
+    h->count = h->index->used;
     return true;
 }
 
 static inline bool push(const finding *f, acui_history *h, const acui_touch *touch, acui_node *node)
 {
-    if (h->count == h->room && !grow(f->drafts, h))
+    if (!h->index && h->count == h->room && !grow(f->drafts, h))
         return false;
+    if (h->index)
+        return push_indexed(f, h, touch, node);
     uint32_t at = h->count++;
     if (touch->access != ACU_READ) { /* takes the first read's place; that one moves to the end */
         if (at > h->writes)
@@ -123,6 +152,7 @@ static inline acui_history *history_of(const finding *f, const acui_touch *touch
         return h;
     h->task = f->task;
     h->count = h->writes = 0;
+    h->index = NULL;
     if (!h->list) {
         h->list = &h->first;
         h->room = 1;
@@ -130,11 +160,29 @@ static inline acui_history *history_of(const finding *f, const acui_touch *touch
     return h;
 }
 
+/* The same as below, of a long list. A read forgets nothing. */
+static bool go_behind(const finding *f, acui_node *node, const acui_touch *touch)
+{
+    acui_history *h = history_of(f, touch);
+    bool write = touch->access != ACU_READ;
+    for (uint32_t at = acui_index_find(h->index, &touch->extent, write), next; at; at = next) {
+        const acui_range *range = &h->list[at - 1];
+        next = h->index->nodes[at].next;
+        if (acui_extents_overlap(&touch->extent, &range->extent) && !add_edge(f, node, range->node))
+            return false;
+        if (write && acui_extent_covers(&touch->extent, &range->extent))
+            acui_index_remove(h->index, at, h->index->nodes[at].item);
+    }
+    return true;
+}
+
 /* Ranges that the write covers are forgotten: what comes later comes behind the write. */
 static inline bool add_write(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = history_of(f, touch);
     uint32_t kept = 0, writes = 0;
+    if (h->index)
+        return go_behind(f, node, touch) && push(f, h, touch, node);
     for (uint32_t i = 0; i < h->count; i++) {
         const acui_range *range = &h->list[i];
         bool covered = acui_extent_covers(&touch->extent, &range->extent);
@@ -169,6 +217,8 @@ static inline bool stands_for_last(const finding *f, const acui_history *h, cons
 static inline bool read_behind(const finding *f, acui_node *node, const acui_touch *touch)
 {
     const acui_history *h = history_of(f, touch);
+    if (h->index)
+        return go_behind(f, node, touch);
     for (uint32_t i = 0; i < h->writes; i++)
         if (acui_extents_overlap(&h->list[i].extent, &touch->extent) &&
             !add_edge(f, node, h->list[i].node))
@@ -180,7 +230,7 @@ static inline bool read_behind(const finding *f, acui_node *node, const acui_tou
 static inline bool add_read(const finding *f, acui_node *node, const acui_touch *touch)
 {
     acui_history *h = touch->use->history;
-    if (h->count > h->writes && stands_for_last(f, h, node, &touch->extent))
+    if (!h->index && h->count > h->writes && stands_for_last(f, h, node, &touch->extent))
         h->count--;
     return push(f, h, touch, node);
 }

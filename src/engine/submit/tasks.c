@@ -70,7 +70,7 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
 }
 
 /* On a lost device, what an or_else tries has failed; anything else can not be submitted. */
-static bool may_run(const acui_node *node)
+static bool may_run(acui_submission *s, const acui_node *node)
 {
     if (node->kind == ACUI_NODE_DECIDE || node->kind == ACUI_NODE_AWAIT ||
         acui_device_check(node->device) == ACU_OK)
@@ -79,7 +79,7 @@ static bool may_run(const acui_node *node)
     while (part && part->kind != ACUI_PART_TRY)
         part = part->parent;
     if (part)
-        acui_part_refuse(part);
+        acui_part_refuse(&s->plan, part);
     return part != NULL;
 }
 
@@ -90,7 +90,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
         return NULL;
     }
-    if (!may_run(node))
+    if (!may_run(s, node))
         return NULL;
     acu_policy *policy = NULL;
     if (!acui_is_on_host(node) && policy_of(s, node->device, &policy) != ACU_OK)
@@ -170,7 +170,7 @@ static bool lay_out(acui_task *task)
     acui_node *node = task->first;
     for (size_t i = 0; i < task->count; i++, node = node->next)
         task->nodes[i] = node;
-    if (acui_is_on_host(task->first) || acui_part_is_refused(task->part))
+    if (acui_is_on_host(task->first) || acui_part_is_refused(&task->submission->plan, task->part))
         return true; /* a refused part is half planned, and never runs */
     if (task->makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
