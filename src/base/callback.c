@@ -9,9 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BOUND 0x10000u /* added for functions that may not even submit */
-
-static ACUI_LOCAL unsigned depth;
+static ACUI_LOCAL unsigned depth; /* of callbacks; and of each kind of those that are bound, in the
+                                   * bits from acui_bound on: never more than a few */
 static ACUI_LOCAL unsigned failed; /* the depth of the function that called acu_callback_fail; 0 */
 
 void acui_callback_enter(void)
@@ -21,7 +20,7 @@ void acui_callback_enter(void)
 
 void acui_callback_leave(void)
 {
-    if (failed && failed == depth % BOUND)
+    if (failed && failed == depth % ACUI_BOUND_FOREIGN)
         failed = 0; /* there is nobody to tell */
     depth--;
 }
@@ -36,13 +35,13 @@ acu_status acu_callback_fail(const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format ? format : "", list);
     va_end(list);
-    failed = depth % BOUND;
+    failed = depth % ACUI_BOUND_FOREIGN;
     return acui_fail(ACU_ERR_CALLBACK, "%s", text);
 }
 
 acu_status acui_callback_leave_told(const char *function)
 {
-    bool told = failed && failed == depth % BOUND;
+    bool told = failed && failed == depth % ACUI_BOUND_FOREIGN;
     acui_callback_leave();
     if (!told)
         return ACU_OK;
@@ -53,14 +52,19 @@ acu_status acui_callback_leave_told(const char *function)
     return ACU_ERR_CALLBACK;
 }
 
-void acui_callback_bind(void)
+void acui_callback_bind(acui_bound how)
 {
-    depth += BOUND;
+    depth += how;
 }
 
-void acui_callback_unbind(void)
+void acui_callback_unbind(acui_bound how)
 {
-    depth -= BOUND;
+    depth -= how;
+}
+
+bool acui_callback_is_bound(acui_bound how)
+{
+    return depth / how & 0xff;
 }
 
 acu_status acui_callback_enter_asked(void)
@@ -118,7 +122,7 @@ acu_status acui_refuse_wait(const char *function)
 {
     if (depth == 0)
         return ACU_OK;
-    if (depth >= BOUND)
+    if (depth >= ACUI_BOUND_FOREIGN)
         return acui_fail(ACU_ERR_IN_CALLBACK,
                          "%s waits, and is called inside a function that acuda runs while it puts "
                          "work on a stream, or chooses one (of a foreign call, of a policy): that "

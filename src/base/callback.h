@@ -18,8 +18,13 @@ acu_status acui_callback_leave_told(const char *function);
 bool acui_in_callback(void);
 /* Inside of those two, around a function that may not submit either, because what it submitted
  * could not be issued. Refusals word their message by it. */
-void acui_callback_bind(void);
-void acui_callback_unbind(void);
+typedef enum acui_bound {
+    ACUI_BOUND_FOREIGN = 0x10000,  /* a foreign call: the stream that it enqueues on is taken */
+    ACUI_BOUND_POLICY = 0x1000000, /* a policy's function: a plan is half cut */
+} acui_bound;
+void acui_callback_bind(acui_bound how);
+void acui_callback_unbind(acui_bound how);
+bool acui_callback_is_bound(acui_bound how);
 /* After the last use: calls the release function, if there is one, as a callback. */
 void acui_user_release(acu_user user);
 

@@ -2,7 +2,6 @@
 /* Policies: which stream a submission runs on. */
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/local.h"
 #include "base/options.h"
 #include "device/device.h"
 
@@ -181,11 +180,9 @@ acu_status acu_policy_single(acu_device *device, acu_stream *stream, acu_policy 
 
 /* ---- choosing ---- */
 
-static ACUI_LOCAL bool asking; /* this thread is in a policy's function */
-
 bool acui_policy_asking(void)
 {
-    return asking;
+    return acui_callback_is_bound(ACUI_BOUND_POLICY);
 }
 
 /* Relaxed: the figure changes while one looks. */
@@ -216,13 +213,10 @@ static acu_stream *ask(const acu_policy *policy)
     for (uint32_t i = 0; i < policy->count; i++)
         list[i] = (acu_policy_stream){.stream = policy->streams[i],
                                       .load = load_of(policy->streams[i])};
-    bool outer = asking; /* it may schedule with another policy, which is asked at once */
     acui_callback_enter();
-    acui_callback_bind();
-    asking = true;
+    acui_callback_bind(ACUI_BOUND_POLICY); /* it may schedule with another policy: they nest */
     size_t place = policy->choose(policy->user.data, list, policy->count);
-    asking = outer;
-    acui_callback_unbind();
+    acui_callback_unbind(ACUI_BOUND_POLICY);
     if (acui_callback_leave_told("a policy") != ACU_OK)
         return NULL;
     if (place < policy->count)

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/local.h"
 #include "driver/nvtx.h"
 #include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
@@ -12,11 +11,9 @@
 
 #include <string.h>
 
-static ACUI_LOCAL bool issuing;
-
 bool acui_issuing(void)
 {
-    return issuing;
+    return acui_callback_is_bound(ACUI_BOUND_FOREIGN);
 }
 
 static CUdeviceptr address_of(const acu_buffer *buffer, size_t offset)
@@ -198,14 +195,12 @@ acu_status acui_call_foreign(const acui_node *node, CUstream stream)
         acui_callback_enter();
     else
         was = acui_callback_enter_asked();
-    acui_callback_bind();
+    acui_callback_bind(ACUI_BOUND_FOREIGN);
     acui_user_code_begin();
-    issuing = true;
     acu_status status = op->u.call.foreign(op->user.data, stream, node->u.call.values,
                                            node->u.call.count);
-    issuing = false;
     acui_user_code_end();
-    acui_callback_unbind();
+    acui_callback_unbind(ACUI_BOUND_FOREIGN);
     if (!own)
         return acui_callback_leave_asked(was, status, "acu_foreign");
     acui_callback_leave();
