@@ -41,7 +41,7 @@
  *   complete.c  what the device has finished: followers start, the submission ends
  *   future.c, schedule.c, values.c, wait.c, done.c, queue.c, group.c   how the program learns of it
  *   host_copy.c waiting copies to and from bare pointers
- *   flight.c, due.c, lengths.c, between.c, blocked.c   when it pays to look: timing.h
+ *   flight.c, due.c, lengths.c, blocked.c   when it pays to look: timing.h
  *   reactor.c   the thread that looks while nobody else does
  * report/: for people
  *   story.c, explain.c   what became of a submission

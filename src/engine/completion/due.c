@@ -153,69 +153,58 @@ static uint64_t start_of(const acu_stream *stream)
     return issued > stream->engine.over_at ? issued : stream->engine.over_at;
 }
 
-/* How long before a known end to wake up so as to be there in time, mostly. */
-static uint64_t lead(const acui_length *length)
+/* How long the stream's first task had run when it was last looked at. */
+static uint64_t looked_after(const acu_stream *stream, uint64_t start)
 {
-    return atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD + 2 * length->spread;
+    uint64_t seen = acui_looked_at(stream);
+    return seen > start ? seen - start : 0;
 }
 
-/* When to wake up for the first known end that is not passed; a time before `now`, if that is about
- * now; 0: none is known. */
-static uint64_t next_end(acui_task *task, uint64_t start, uint64_t now, acui_trust *trust)
+/* When to wake up so as to be there, mostly, when the stream's first task is expected to end; 0:
+ * that is not known. */
+static uint64_t next_end(const acu_stream *stream, uint64_t start, bool *doubt)
 {
-    acui_length lengths[ACUI_LENGTHS];
-    uint64_t age = now > start ? now - start : 0;
+    acui_task *task = stream->engine.first_task;
     if (!task->form)
         task->form = acui_form_of(task);
-    size_t n = acui_lengths_find(task->form, lengths, trust);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t ns = lengths[i].ns, before = lead(&lengths[i]);
-        if (age <= ns + acui_vary(ns) + 2 * lengths[i].spread) /* or a little longer */
-            return ns > before ? start + ns - before : start;
-    }
-    return 0;
-}
-
-/* When the next look at the stream's first task pays, if tasks of its form vary in length; 0: no
- * bounds are known. */
-static uint64_t next_between(const acu_stream *stream, bool foreseen, uint64_t start)
-{
     uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD;
-    uint64_t seen = acui_looked_at(stream), looked = seen > start ? seen - start : 0;
-    uint64_t look = acui_lengths_between(stream->engine.first_task->form, foreseen, looked, lead);
-    return look ? start + look : 0;
+    uint64_t ns = acui_lengths_next(task->form, looked_after(stream, start), doubt);
+    return !ns ? 0 : ns > lead ? start + ns - lead : start;
 }
 
-/* Who asks again without having looked hears the same, but for ends that passed meanwhile: so the
- * reactor, which asks when it wakes up, finds that the look is due. */
+/* Have a thread wait in the driver for the stream's first task, which then wakes those that sleep.
+ * False: none is free. */
+static bool have_helper(acu_stream *stream)
+{
+    uint64_t number = stream->engine.first_task->number;
+    bool waits = stream->engine.waited_for == number || acui_blocked_ask(stream, number);
+    stream->engine.relied |= waits;
+    return waits;
+}
+
+/* Who asks again without having looked hears the same: so the reactor, which asks when it wakes up,
+ * finds that the look is due. */
 static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
     acui_task *task = stream->engine.first_task;
     if (!task)
         return ACU_FOREVER;
-    acui_trust trust = ACUI_UNSURE;
-    uint64_t start = start_of(stream), end = next_end(task, start, now, &trust);
-    uint64_t age = now > start ? now - start : 0;
-    uint64_t seen = acui_looked_at(stream), looked = seen > start ? seen - start : 0; /* at age */
-    uint64_t between = next_between(stream, end && trust != ACUI_UNSURE, start);
-    if (between)
-        return between;
-    if (end > now && trust == ACUI_UNSURE)
-        end = 0; /* any look there may be in vain */
-    if (end > now && trust == ACUI_DOUBTED)
-        end = start + acui_look_before(end - start, looked + ACUI_NAP_LEAST);
-    if (end > now)
+    bool doubt = false;
+    uint64_t start = start_of(stream), end = next_end(stream, start, &doubt);
+    uint64_t age = now > start ? now - start : 0, looked = looked_after(stream, start);
+    if (end > now) {
         stream->engine.planned = end;
+        if (doubt)
+            have_helper(stream);
+    }
     if (end)
         return end < start + looked + ACUI_FAULT_GAP ? end : start + looked + ACUI_FAULT_GAP;
     if (age < spin || age < acui_lengths_short(task->form))
         return now;
     if (alone)
         return ACUI_BLOCK;
-    if (stream->engine.waited_for == task->number || acui_blocked_ask(stream, task->number)) {
-        stream->engine.relied = true;
+    if (have_helper(stream))
         return ACU_FOREVER;
-    }
     uint64_t nap = looked / ACUI_NAP_PART;
     nap = nap < ACUI_NAP_LEAST ? ACUI_NAP_LEAST : nap;
     return start + looked + (nap < ACUI_NAP_MOST ? nap : ACUI_NAP_MOST);
@@ -327,6 +316,6 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
     if (!task->form)
         task->form = acui_form_of(task);
     uint64_t planned = stream->engine.planned;
-    uint64_t late = planned > start && planned <= now ? now - planned : 0;
+    uint64_t late = planned > start && planned <= now ? now - planned + 1 : 0;
     acui_lengths_learn(task->form, now - start, now - since, late);
 }

@@ -6,14 +6,12 @@
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
  *   lengths.c   how long tasks of a form take, learned from earlier ones
- *   between.c   the bounds of these lengths, if they vary
  *   blocked.c   threads that wait in the driver for work of unknown length
  *
- * Short work is looked at without pause. Work that takes long and was seen before is left alone
- * until just before it should end: by as much as threads wake up late here, and as its length
- * varies. Work whose lengths vary between bounds is looked at from time to time, from the shortest
- * on. For all other work a thread sleeps in the driver: that is some 100 us late, but costs nothing
- * meanwhile.
+ * Short work is looked at without pause. Work that takes long, and of whose signature lengths are
+ * known that agree, is left alone until just before it should end: by as much as threads wake up
+ * late here. For all other work a thread sleeps in the driver: that is some 100 us late, but costs
+ * nothing meanwhile.
  */
 #ifndef ACUI_ENGINE_FLIGHT_H
 #define ACUI_ENGINE_FLIGHT_H
@@ -120,34 +118,9 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now);
 
 /* ---- lengths.c; flight lock held ---- */
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
-/* Whether a task will take one of its form's lengths. */
-typedef enum acui_trust {
-    ACUI_UNSURE,
-    ACUI_DOUBTED, /* recent ones all did, but once nobody looked until it was long over */
-    ACUI_SURE,    /* recent ones all did */
-} acui_trust;
-
-typedef struct acui_length {
-    uint64_t ns, spread; /* what it varies by, on average */
-} acui_length;
-
-/* The lengths that tasks of the form take, shortest first. Returns how many; 0: not known, or never
- * the same. */
-size_t acui_lengths_find(uint64_t form, acui_length lengths[ACUI_LENGTHS], acui_trust *trust);
-/* When to look again at a task of the form that was last looked at when it had run for `looked`,
- * as the time since it began: for lengths that vary between bounds. 0: no bounds are known, it
- * is beyond them, or its end is `foreseen` and that is to be tried. `lead`: how late threads
- * wake up. */
-uint64_t acui_lengths_between(uint64_t form, bool foreseen, uint64_t looked, uint64_t lead);
-/* When to look at what should take `ns`, but may be much shorter this time: at the first fraction
- * (1/8, 1/4, 1/2) of it that is more than `age`; else at `ns`. */
-static inline uint64_t acui_look_before(uint64_t ns, uint64_t age)
-{
-    for (int part = 3; part > 0; part--)
-        if (ns >> part > age)
-            return ns >> part;
-    return ns;
-}
+/* What a task of the form that was last looked at when it had run for `looked` is expected to take,
+ * in ns; 0: that is not known. `doubt`, if it is known: it may end sooner. */
+uint64_t acui_lengths_next(uint64_t form, uint64_t looked, bool *doubt);
 /* For how long to look without pause at a task of the form, foreseen or not: if such take so little
  * that a sleep in the driver would take longer; else 0. */
 uint64_t acui_lengths_short(uint64_t form);
@@ -158,19 +131,6 @@ void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t lat
  * `spin` is what it was so far: less while that does not help. `blocked`: the wait ended with a
  * sleep until a thread in the driver woke up, so the work took ACUI_LATE less. */
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
-
-/* ---- between.c; flight lock held ---- */
-typedef struct acui_between {
-    uint64_t low, high; /* ns; `high` is 0: nothing was seen */
-    uint8_t score;      /* how often recent lengths lay between them */
-    uint8_t doubt;      /* how many more times to expect that it may be much less */
-    bool missed;        /* the last one was over when it was first looked at */
-} acui_between;
-
-/* A task took `ns`, or up to `slack` less; `foreseen`: so it was not looked at before. */
-void acui_between_learn(acui_between *between, uint64_t ns, uint64_t slack, bool foreseen);
-/* As acui_lengths_between. */
-uint64_t acui_between_next(const acui_between *between, uint64_t looked, uint64_t lead);
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, then look and wake all that sleep; false: none is free.
