@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* At least `bytes`, not zeroed, aligned for any type; NULL when the heap is out of memory. */
@@ -85,6 +86,8 @@ typedef struct acui_kept {
 typedef struct acui_own {
     acui_kept aside[ACUI_SIZES + 1];      /* objects by size, oldest first; and larger ones */
     _Atomic(int64_t) counts[ACUI_COUNTS]; /* written by the owning thread only, relaxed */
+    bool stack_known; /* and is from `low` to `high`: stack.c */
+    uintptr_t stack_low, stack_high;
 } acui_own;
 extern ACUI_LOCAL acui_own *acui_mine; /* NULL: this thread has none yet */
 extern uint8_t acui_classes[ACUI_SMALL / ACUI_STEP + 1];

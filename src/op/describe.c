@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/stack.h"
 
 #include <stdio.h>
 
@@ -110,6 +111,8 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
                            acui_op_name(op));
     else if (infer->depth >= ACUI_MAX_DEPTH)
         status = acui_fail(ACU_ERR_LIMIT, ACUI_TOO_DEEP, ACUI_MAX_DEPTH);
+    else if (infer->depth % 4 == 3 && acui_stack_is_short())
+        status = acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
     else {
         infer->depth++;
         status = fn(infer, op, place, values);

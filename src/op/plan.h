@@ -362,8 +362,11 @@ struct acui_plan {
     void (*pause)(void);
 };
 
-/* The deepest composition. Each level costs some 300 bytes of stack while it is planned. */
+/* The deepest composition. Each level costs up to 1 KiB of stack while it is planned. */
 #define ACUI_MAX_DEPTH 4096
+#define ACUI_NO_STACK                                                                              \
+    "ops are composed too deep for what this thread has left of its stack; submit a part of them " \
+    "first, or give the thread a larger stack"
 #define ACUI_TOO_DEEP "ops are composed more than %d deep, the limit; submit a part of them first"
 
 /* Plan `op`, whose reference is consumed, and append its values to `values`. On failure some may

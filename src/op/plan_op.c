@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "base/rare.h"
+#include "base/stack.h"
 #include "op/after.h"
 #include "op/part.h"
 #include "op/plan.h"
@@ -155,6 +156,10 @@ static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *pla
     if (++plan->depth > ACUI_MAX_DEPTH) {
         plan->depth--;
         return acui_fail(ACU_ERR_LIMIT, ACUI_TOO_DEEP, ACUI_MAX_DEPTH);
+    }
+    if (plan->depth % 4 == 0 && acui_stack_is_short()) {
+        plan->depth--;
+        return acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
     }
     acu_status status = op->class->plan(plan, op, place, values);
     plan->depth--;

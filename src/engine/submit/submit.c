@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "base/options.h"
+#include "base/stack.h"
 #include "driver/nvtx.h"
 #include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
@@ -263,6 +264,10 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
         return acui_fail(ACU_ERR_IN_CALLBACK,
                          "a policy's function may not submit: it is asked while "
                          "a submission is planned");
+    }
+    if (current && acui_stack_is_short()) { /* a `then` submits, whose `then` submits, ... */
+        acui_op_put(op);
+        return acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
     }
     if (!current && acui_runtime_submit(device, op, options, stream, future, &status))
         return status;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How much of its stack a thread has left, for walks that recurse as deep as a program's ops nest:
+ * they end with an error instead of a crash. */
+#ifndef ACUI_BASE_STACK_H
+#define ACUI_BASE_STACK_H
+
+#include <stdbool.h>
+
+/* Less is left than a walk needs below it. False where that is not known: on a stack that is not
+ * the thread's own, as coroutines have. */
+bool acui_stack_is_short(void);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Ops that nest deeply, in threads with small stacks: they run, or are refused. */
+#include "support/support.h"
+
+#include "support/one_device.h"
+
+#include <pthread.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { STACK = 512 << 10 }; /* bytes; frames are larger there */
+#else
+enum { STACK = 128 << 10 };
+#endif
+enum { LEVELS = 4000 };
+
+static acu_op *pass_on(void *user, acu_val *values, size_t count)
+{
+    (void)user, (void)count;
+    return acu_op_value(values[0].tensor, ACU_SITE);
+}
+
+/* One more level around x. */
+static acu_op *wrap(acu_op *x, int kind)
+{
+    switch (kind) {
+    case 0:
+        return acu_add(x, 1);
+    case 1:
+        return acu_or_else(x, acu_zeros(ACU_F32, ACU_SHAPE(4)));
+    case 2:
+        return acu_with_context(x, "a level");
+    case 3:
+        return acu_first(acu_op_zip(&x, 1, ACU_SITE));
+    case 4:
+        return acu_dup(x);
+    case 5:
+        return acu_fill(x, acu_f32(2));
+    case 6:
+        return acu_reshape(x, ACU_SHAPE(4));
+    case 7:
+        return acu_finally(x, acu_zeros(ACU_F32, ACU_SHAPE(1)));
+    case 8:
+        return acu_op_then(x, pass_on, (acu_user){0}, ACU_SITE);
+    case 9:
+        return acu_add(1, x);
+    default:
+        return NULL;
+    }
+}
+
+static acu_op *nest(int kind, int levels)
+{
+    acu_op *x = acu_ones(ACU_F32, ACU_SHAPE(4));
+    for (int i = 0; i < levels; i++)
+        x = wrap(x, kind);
+    return x;
+}
+
+static void runs_or_is_refused(acu_status status)
+{
+    if (status == ACU_OK)
+        return;
+    assert_int_equal(status, ACU_ERR_LIMIT);
+    assert_non_null(strstr(acu_last_error()->message, "stack"));
+}
+
+static void *submit_deep(void *kind)
+{
+    int k = *(int *)kind;
+    runs_or_is_refused(acu_sync(device, nest(k, LEVELS), NULL));
+    assert_works(acu_sync(device, nest(k, 8), NULL)); /* which leaves the thread as it was */
+    return NULL;
+}
+
+static void *describe_deep(void *kind)
+{
+    acu_op *op = nest(*(int *)kind, LEVELS);
+    acu_value_info info;
+    size_t count;
+    acu_status status = acu_op_describe(device, op, &info, 1, &count);
+    if (status != ACU_ERR_NOT_SUPPORTED) /* of a `then`, for instance */
+        runs_or_is_refused(status);
+    acu_op_release(op);
+    return NULL;
+}
+
+static void in_small_stack(void *(*run)(void *), int kind)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    assert_int_equal(pthread_create(&thread, &attributes, run, &kind), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+static void submitted(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 10; kind++)
+        in_small_stack(submit_deep, kind);
+}
+
+static void described(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 10; kind++)
+        in_small_stack(describe_deep, kind);
+}
+
+/* A `then` that submits, whose `then` submits, and so on. */
+static acu_status last;
+
+static acu_op *submit_inside(void *user, acu_val *values, size_t count)
+{
+    (void)user;
+    acu_op *op = acu_op_value(values[0].tensor, ACU_SITE);
+    op = acu_op_then(op, submit_inside, (acu_user){0}, ACU_SITE);
+    acu_status status = acu_submit(device, op, NULL, NULL);
+    if (status != ACU_OK)
+        last = status;
+    return pass_on(NULL, values, count);
+}
+
+static void *submit_recursively(void *unused)
+{
+    (void)unused;
+    acu_op *op = acu_ones(ACU_F32, ACU_SHAPE(4));
+    assert_works(acu_sync(device, acu_op_then(op, submit_inside, (acu_user){0}, ACU_SITE), NULL));
+    assert_int_equal(last, ACU_ERR_LIMIT);
+    return NULL;
+}
+
+static void submitted_from_within(void **state)
+{
+    (void)state;
+    in_small_stack(submit_recursively, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DEVICE_TEST(submitted),
+        DEVICE_TEST(described),
+        DEVICE_TEST(submitted_from_within),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
