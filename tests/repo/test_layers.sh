@@ -15,8 +15,8 @@ breach()
     local expected=$1 file=$2 output
     shift 2
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree"/src/{base,driver,device,engine} "$tree"/softcuda/{exec,driver} "$tree"/{tools,tests/device}
-    touch "$tree"/src/base/status.h "$tree"/src/engine/plan.h "$tree"/softcuda/exec/exec.h \
+    mkdir -p "$tree"/src/{base,driver,device,engine/{order,submit,other}} "$tree"/softcuda/{exec,driver} "$tree"/{tools,tests/device}
+    touch "$tree"/src/base/status.h "$tree"/src/engine/{plan.h,order/b.h,submit/b.h} "$tree"/softcuda/exec/exec.h \
         "$tree"/softcuda/driver/softcuda.h
     find "$tree" -name '*.h' -exec sh -c 'echo "$1" >"$2"' _ "$licence" {} \;
     cp "$root/CMakeLists.txt" "$root/check" "$root/demo" "$tree"
@@ -37,6 +37,10 @@ breach 'softcuda.h" is not a header' src/device/a.c "$licence" '#include "driver
 breach '"base/status.h" is not a header of softcuda/' softcuda/exec/a.c "$licence" \
     '#include "base/status.h"'
 breach "exec may not use driver" softcuda/exec/a.c "$licence" '#include "driver/softcuda.h"'
+breach ok src/engine/submit/a.c "$licence" '#include "engine/order/b.h"'
+breach "is of a room to its right" src/engine/order/a.c "$licence" '#include "engine/submit/b.h"'
+breach "no room of the engine" src/engine/other/a.c "$licence" '#include "engine/submit/b.h"'
+breach "is not needed" tools/engine-arrows 'src/engine/order/a.c engine/submit/b.h'
 breach "name libcuda" src/device/a.c "$licence" 'const char *name = "libcuda.so.1";'
 breach "name libcuda" src/device/a.c "$licence" '#include <dlfcn.h>'
 breach "does not print" src/device/a.c "$licence" 'void f(void) { printf("x"); }'
