@@ -3,7 +3,7 @@
  * The engine: submissions in flight. Here are its tasks and submissions, and its locks. Data flows
  * one way, through a folder for each stage and a file for each step. What other folders call is in
  * the header with the folder's name (submit/submit.h, and so on; completion/complete.h, and
- * future.h there), unless one is named below:
+ * future.h beside this file), unless one is named below:
  *
  * submit/: from an op to tasks
  *   runtime.c, handover.c   hand a submission over to a thread of its device, which does the rest
@@ -13,6 +13,7 @@
  *   edges.c     finds what comes before what inside a task
  *   runs.c      finds which pieces of a task a graph can hold, and what form they have
  * order/: when a task's turn comes, and what a failure means
+ *   submission.c  what all rooms need of submissions
  *   order.c     enters tasks behind what touched their data
  *   find.c      finds the tasks of a submission that have given nodes
  *   after.c     orders submissions that share no data
@@ -28,6 +29,7 @@
  *   issue.c     puts a task on its stream once its predecessors are on the device: behind waits
  *               for these, and before one mark
  *   batch.c, deferred.c   defer small tasks, to issue those of one form as a batch: batch.h
+ *   form.c      the form of a task
  *   issuer.c    a thread that issues deferred tasks while other threads plan
  *   lanes.c     issues a run directly, its branches on several streams
  *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its form
@@ -39,7 +41,7 @@
  *   load.c      modules as futures
  * completion/: who finds out, and who is told
  *   complete.c  what the device has finished: followers start, the submission ends
- *   future.c, schedule.c, values.c, wait.c, done.c, queue.c, group.c   how the program learns of it
+ *   future.c, schedule.c, values.c, wait.c, queue.c, group.c   how the program learns of it
  *   host_copy.c waiting copies to and from bare pointers
  *   flight.c, due.c, lengths.c, blocked.c   when it pays to look: timing.h
  *   reactor.c   the thread that looks while nobody else does

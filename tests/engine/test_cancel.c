@@ -5,6 +5,7 @@
  * op do not.
  */
 #include "engine/completion/complete.h"
+#include "engine/order/order.h"
 #include "support/support.h"
 
 #include <pthread.h>

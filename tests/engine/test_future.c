@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 
 #include <pthread.h>
 #include <sched.h>

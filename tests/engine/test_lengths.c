@@ -3,6 +3,7 @@
  * How acuda waits for long work: it foresees lengths that come again, and for other work a thread
  * waits in the driver.
  */
+#include "engine/issue/issue.h"
 #include "support/support.h"
 
 #include "engine/completion/flight.h"

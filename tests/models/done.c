@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sleeping until something completes: src/engine/completion/done.c itself. Nobody sleeps through
+ * Sleeping until something completes: src/base/done.c itself. Nobody sleeps through
  * it.
  */
 #include "explore.h"
 
 #ifndef DONE_FILE
-#define DONE_FILE "../../src/engine/completion/done.c"
+#define DONE_FILE "../../src/base/done.c"
 #endif
 #include DONE_FILE
 

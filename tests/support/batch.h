@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/deferred.h"
+#include "engine/issue/issue.h"
 
 #include <sched.h>
 

@@ -13,7 +13,7 @@
 #include "base/park.h"
 #include "base/threads.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/completion/flight.h"
 
 #define HELPERS 8

@@ -15,18 +15,8 @@
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
 #include "engine/report/report.h"
-#include "engine/submit/submit.h"
 
 #include <stdio.h>
-
-acui_task *acui_join_tasks(acui_task *first, acui_task *then)
-{
-    acui_task **end = &first;
-    while (*end)
-        end = &(*end)->next_ready;
-    *end = then;
-    return first;
-}
 
 /* The task ran: so the memory that it came behind is made. Nobody else looks at the stream where
  * that happened, and whatever uses the memory would come behind it for good. */

@@ -3,13 +3,11 @@
 #ifndef ACUI_ENGINE_COMPLETE_H
 #define ACUI_ENGINE_COMPLETE_H
 
-#include "engine/completion/future.h"
+#include "engine/future.h"
 
 /* ---- complete.c ---- */
 /* The task is over; returns the tasks that this frees. */
 acui_task *acui_task_over(acui_task *task);
-/* Append one list (by next_ready) to the other. */
-acui_task *acui_join_tasks(acui_task *first, acui_task *then);
 /* Look at what the stream has finished, and complete it. The caller holds the stream and its
  * device. `now`: the time, or a little before; 0: the clock is read. */
 void acui_harvest(acu_stream *stream, uint64_t now);
@@ -18,10 +16,6 @@ acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault
 /* The same because it is cancelled or too late: what is not issued yet never will be. */
 void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault);
 void acui_submission_close(acui_submission *submission); /* give one count of `open` back */
-/* Take a count of `open`, unless the submission is complete: then false. Its tasks stay until it is
- * let go. In cancel.c. */
-bool acui_submission_hold(acui_submission *submission);
-void acui_submission_let_go(acui_submission *submission);
 
 /* ---- reactor.c ---- */
 acu_status acui_reactor_start(void); /* if it is not running */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/park.h"
 #include "engine/completion/flight.h"
+#include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 
 #define ARMED 16 /* streams whose flags the reactor watches, at most */

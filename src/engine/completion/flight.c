@@ -4,7 +4,7 @@
  * device. */
 #include "base/clock.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/batch.h"
 

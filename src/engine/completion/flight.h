@@ -117,7 +117,6 @@ void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, ui
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now);
 
 /* ---- lengths.c; flight lock held ---- */
-uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
 /* What a task of the form that was last looked at when it had run for `looked` is expected to take,
  * in ns; 0: that is not known. `doubt`, if it is known: it may end sooner. */
 uint64_t acui_lengths_next(uint64_t form, uint64_t looked, bool *doubt);

@@ -9,15 +9,13 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/completion/flight.h"
 #include "engine/completion/group.h"
 #include "engine/completion/queue.h"
 #include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
-#include "engine/submit/runtime.h"
-#include "engine/submit/submit.h"
 
 acu_status acui_future_new(acu_future **future)
 {

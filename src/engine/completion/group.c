@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/completion/queue.h"
 #include "engine/order/order.h"
 #include "engine/submit/submit.h"

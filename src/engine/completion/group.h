@@ -3,7 +3,7 @@
 #ifndef ACUI_ENGINE_GROUP_H
 #define ACUI_ENGINE_GROUP_H
 
-#include "engine/completion/future.h"
+#include "engine/future.h"
 
 #include <acuda/group.h>
 

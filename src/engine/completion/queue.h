@@ -3,7 +3,7 @@
 #ifndef ACUI_ENGINE_QUEUE_H
 #define ACUI_ENGINE_QUEUE_H
 
-#include "engine/completion/future.h"
+#include "engine/future.h"
 
 #include <acuda/queue.h>
 

@@ -24,7 +24,6 @@
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/report.h"
-#include "engine/submit/handover.h"
 #include "engine/submit/runtime.h"
 #include "device/loader.h"
 

@@ -4,7 +4,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/nap.h"
-#include "engine/completion/future.h"
+#include "engine/future.h"
 #include "engine/order/order.h"
 #include "engine/submit/runtime.h"
 

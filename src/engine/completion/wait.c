@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/completion/flight.h"
 #include "engine/host/host.h"
 #include "engine/issue/batch.h"

@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "driver/nvtx.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/host/host.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"

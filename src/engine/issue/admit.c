@@ -15,6 +15,7 @@
 #include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/issue.h"
+#include "engine/order/order.h"
 
 enum { OUTSIDE, STREAM, INSIDE }; /* task->gates.passed */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Which tasks may be deferred and batched, how many in a batch, and when an issuer would help. */
 #include "engine/issue/batch.h"
+#include "engine/issue/issue.h"
 
 #include "base/local.h"
-#include "engine/completion/flight.h"
 
 /* ---- how many of a form ---- */
 

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "base/nap.h"
-#include "engine/completion/complete.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 

@@ -7,8 +7,8 @@
  */
 #include "base/error.h"
 #include "base/local.h"
-#include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
+#include "engine/future.h"
 #include "engine/issue/batch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
@@ -16,7 +16,6 @@
 #include "engine/order/order.h"
 #include "engine/report/report.h"
 #include "engine/report/story.h"
-#include "engine/submit/submit.h"
 
 static ACUI_LOCAL const acui_task *issued_now;
 

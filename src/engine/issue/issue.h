@@ -91,4 +91,7 @@ bool acui_issuing(void); /* this thread is in a foreign call, and holds a stream
 void acui_issue_later(acui_task *ready); /* this thread runs them once that call has returned */
 const acui_task *acui_task_issuing(void); /* that this thread is putting on a stream */
 
+/* ---- form.c ---- */
+uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
+
 #endif

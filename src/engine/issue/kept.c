@@ -19,7 +19,7 @@
  * A holder stays there: acui_memory_planned finds it once.
  */
 #include "engine/issue/memory.h"
-#include "engine/submit/submit.h"
+#include "engine/order/order.h"
 
 static struct acui_holder planning;
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/done.h"
+#include "base/done.h"
 #include "engine/completion/flight.h"
 #include "engine/order/order.h"
 #include "memory/order.h"

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/completion/flight.h"
-#include "engine/completion/future.h"
+#include "engine/future.h"
 #include "engine/order/order.h"
 
 static struct {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/rare.h"
 #include "engine/completion/flight.h"
-#include "engine/completion/future.h"
+#include "engine/future.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/story.h"

@@ -3,9 +3,25 @@
 #ifndef ACUI_ENGINE_ORDER_H
 #define ACUI_ENGINE_ORDER_H
 
+#include "base/local.h"
 #include "engine/engine.h"
 
 #include <acuda/use.h>
+
+/* ---- submission.c ---- */
+void acui_submission_put(acui_submission *submission);
+/* Take a count of `open`, unless the submission is complete: then false. Its tasks stay until it is
+ * let go. In cancel.c. */
+bool acui_submission_hold(acui_submission *submission);
+void acui_submission_let_go(acui_submission *submission);
+/* The submission that this thread is planning, a `then` of which may submit another; NULL: none. */
+extern ACUI_LOCAL acui_submission *acui_planned_now;
+/* Whether this thread is planning the submission. If so, that stays open, and keeps its streams,
+ * until it is done. */
+static inline bool acui_is_planning(const acui_submission *submission)
+{
+    return acui_planned_now == submission;
+}
 
 /* ---- order.c ---- */
 /* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
@@ -32,6 +48,8 @@ acui_task *acui_find_task(acui_submission *submission, uint32_t node);
 /* The point has changed its state; `over`: it is over, not just issued. Returns the followers that
  * this frees, as a list. */
 acui_task *acui_free_followers(acui_point *point, bool over);
+/* Append one list (by next_ready) to the other. */
+acui_task *acui_join_tasks(acui_task *first, acui_task *then);
 /* Run tasks whose turn has come, and whatever becomes ready by this. */
 void acui_run_tasks(acui_task *ready);
 /* Run up to `most` of the tasks, and of those that become ready by this, but only tasks that call

@@ -198,6 +198,15 @@ acui_task *acui_retire(acui_task *task)
 
 /* ---- running ---- */
 
+acui_task *acui_join_tasks(acui_task *first, acui_task *then)
+{
+    acui_task **end = &first;
+    while (*end)
+        end = &(*end)->next_ready;
+    *end = then;
+    return first;
+}
+
 acui_task *acui_free_followers(acui_point *point, bool over)
 {
     acui_task *freed = NULL;

@@ -4,7 +4,7 @@
 #include <acuda/explain.h>
 
 #include "base/error.h"
-#include "engine/completion/future.h"
+#include "engine/future.h"
 #include "engine/report/story.h"
 #include "op/print.h"
 

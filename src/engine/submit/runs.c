@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/rare.h"
-#include "engine/completion/future.h"
+#include "engine/future.h"
 #include "engine/issue/graphs.h"
 #include "engine/submit/submit.h"
 #include "op/launch.h"

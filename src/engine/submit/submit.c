@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/local.h"
 #include "base/options.h"
 #include "base/stack.h"
 #include "driver/nvtx.h"
@@ -32,26 +31,6 @@
 
 /* Bytes of drafts on the stack of the call: enough for a few launches. */
 enum { DRAFTS = 1280 };
-
-/* The submission that this thread is planning; a `then` of it may submit another one. */
-static ACUI_LOCAL acui_submission *current;
-
-void acui_submission_put(acui_submission *submission)
-{
-    if (!acui_refs_drop(&submission->refs))
-        return;
-    for (size_t i = 0; i < submission->lane_count; i++)
-        acu_stream_release(submission->lanes[i].stream);
-    if (submission->lanes != &submission->first_lane)
-        acui_free(submission->lanes);
-    acu_policy_release(submission->asked.policy);
-    acu_stream_release(submission->asked.stream);
-    acui_fault_release(submission->order.fault);
-    acui_fault_release(submission->given_up_fault);
-    acui_fault_release(submission->planning.out_of_order_fault);
-    acui_story_free(submission->story);
-    acui_free(submission);
-}
 
 /* The submission's own reference to its future; a waited one is held by the thread that waits. */
 static void keep(acu_future *future)
@@ -105,14 +84,9 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     return s;
 }
 
-bool acui_is_planning(const acui_submission *submission)
-{
-    return current == submission;
-}
-
 void acui_flush_planning(void)
 {
-    acui_submission *s = current;
+    acui_submission *s = acui_planned_now;
     if (!s || s->planning.out_of_order || acui_enter_nodes(&s->plan) == ACU_OK)
         return;
     s->planning.out_of_order = true;
@@ -132,15 +106,15 @@ static acu_status check_order(const acui_submission *s)
 static void begin_planning(acui_submission *s)
 {
     acui_flush_planning();
-    s->planning.outer = current;
-    current = s;
+    s->planning.outer = acui_planned_now;
+    acui_planned_now = s;
     if (s->asked.name[0])
         acui_nvtx_push(s->asked.name);
 }
 
 static void end_planning(acui_submission *s)
 {
-    current = s->planning.outer;
+    acui_planned_now = s->planning.outer;
     if (s->asked.name[0])
         acui_nvtx_pop();
 }
@@ -265,11 +239,11 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
                          "a policy's function may not submit: it is asked while "
                          "a submission is planned");
     }
-    if (current && acui_stack_is_short()) { /* a `then` submits, whose `then` submits, ... */
+    if (acui_planned_now && acui_stack_is_short()) { /* a `then` that submits, and so on */
         acui_op_put(op);
         return acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
     }
-    if (!current && acui_runtime_submit(device, op, options, stream, future, &status))
+    if (!acui_planned_now && acui_runtime_submit(device, op, options, stream, future, &status))
         return status;
     return acui_submit_here(device, op, options, stream, future);
 }

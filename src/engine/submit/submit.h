@@ -20,10 +20,6 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
                               acu_stream *stream);
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
-void acui_submission_put(acui_submission *submission);
-/* Whether this thread is planning the submission. If so, that stays open, and keeps its streams,
- * until it is done. */
-bool acui_is_planning(const acui_submission *submission);
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
  * now. If that fails, it never runs, and the submission fails when it has been planned. */
 void acui_flush_planning(void);

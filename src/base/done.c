@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* One word for all threads that wait, instead of a lock, on which a thread that was just woken
  * would sleep again. */
-#include "engine/completion/done.h"
+#include "base/done.h"
 
 #include "base/park.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Sleeping until some submission completes: then threads that wait look again. None sleeps through
  * it. */
-#ifndef ACUI_ENGINE_DONE_H
-#define ACUI_ENGINE_DONE_H
+#ifndef ACUI_BASE_DONE_H
+#define ACUI_BASE_DONE_H
 
 #include <stdint.h>
 

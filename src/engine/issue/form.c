@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The form of a task: what its length depends on, as far as that shows. */
+#include "base/hash.h"
+#include "engine/issue/issue.h"
+
+static uint64_t node_hash(uint64_t h, const acui_node *node)
+{
+    const acui_dims *dims;
+    h = acui_hash_with(h, node->kind);
+    switch (node->kind) {
+    case ACUI_NODE_LAUNCH:
+        dims = &node->u.launch.dims;
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)acui_launch_instead(node));
+        h = acui_hash_with(h, (uint64_t)dims->grid[0] | (uint64_t)dims->grid[1] << 32);
+        return acui_hash_with(h, (uint64_t)dims->grid[2] | (uint64_t)dims->block[0] << 32);
+    case ACUI_NODE_COPY:
+        return acui_hash_with(acui_hash_with(h, node->u.copy.bytes), node->u.copy.way);
+    case ACUI_NODE_FILL:
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->device);
+        return acui_hash_with(h, node->u.fill.elements * node->u.fill.element_bytes);
+    case ACUI_NODE_REPLAY:
+        return acui_hash_with(h, (uint64_t)(uintptr_t)node->u.replay.graph);
+    default:
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->site.file);
+        return acui_hash_with(h, (uint64_t)node->site.line);
+    }
+}
+
+uint64_t acui_form_of(const acui_task *task)
+{
+    uint64_t h = acui_hash_with(0, task->count);
+    for (size_t i = 0; i < task->count; i++)
+        h = node_hash(h, task->nodes[i]);
+    return h | 1; /* 0 is an empty place */
+}
