@@ -71,6 +71,11 @@ unsigned sd_cuMemGetAllocationGranularity(size_t *granularity, const acu_CUmemAl
 static int make_file(uint64_t bytes)
 {
     int fd = memfd_create(FILE_NAME, MFD_CLOEXEC);
+    if (fd >= 0 && fd <= 2) { /* the program closed its standard streams, and may still print */
+        int higher = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        close(fd);
+        fd = higher;
+    }
     if (fd < 0 || ftruncate(fd, (off_t)bytes) == 0)
         return fd;
     close(fd);

@@ -5,6 +5,7 @@
 #include "driver/memory.h"
 #include "driver/stream.h"
 
+#include <fcntl.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,6 +25,17 @@ bool sd_trace_on(void)
     return file != NULL;
 }
 
+/* Never as one of the standard streams, which the program may have closed and print to all the
+ * same. */
+static FILE *open_file(const char *path)
+{
+    int low = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int number = low >= 0 && low <= 2 ? fcntl(low, F_DUPFD_CLOEXEC, 3) : low;
+    if (number != low)
+        close(low);
+    return number < 0 ? NULL : fdopen(number, "w");
+}
+
 FILE *sd_file_open(const char *variable, const char *name, char *why, size_t bytes)
 {
     char path[NAME_BYTES];
@@ -34,7 +46,7 @@ FILE *sd_file_open(const char *variable, const char *name, char *why, size_t byt
                          : snprintf(path, sizeof path, "%s", name);
     int error = errno;
     if (length > 0 && (size_t)length < sizeof path)
-        opened = fopen(path, "we");
+        opened = open_file(path);
     if (!opened)
         snprintf(why, bytes, "%s=%s: the file cannot be written: %s", variable, name,
                  strerror(errno));

@@ -15,6 +15,7 @@
 /* Owned by its thread alone: no locks, no atomics. */
 typedef struct {
     acu_error own, others;
+    char *log; /* for acu_last_log; may be NULL */
 } records;
 
 static ACUI_LOCAL records *mine;
@@ -36,9 +37,12 @@ static bool is_spare(const records *r)
 
 static void thread_ends(void *context)
 {
+    records *r = context;
     mine = NULL;
-    if (!is_spare(context))
-        free(context);
+    if (is_spare(r))
+        return;
+    free(r->log);
+    free(r);
 }
 
 static void prepare(void)
@@ -76,6 +80,21 @@ acu_error *acui_error(void)
 const acu_error *acu_last_error(void)
 {
     return acui_error();
+}
+
+void acui_error_keep_log(const char *text)
+{
+    records *r = mine ? mine : begin_thread();
+    if (is_spare(r) || (text && text == r->log))
+        return; /* others may share the spare one */
+    free(r->log);
+    r->log = text && *text ? strdup(text) : NULL;
+}
+
+const char *acu_last_log(void)
+{
+    const records *r = mine;
+    return r && r->log ? r->log : "";
 }
 
 void acui_error_prefix(acu_error *error, const char *context)

@@ -52,6 +52,10 @@ static inline void acui_error_back(bool was)
     acui_error_is_aside = was;
 }
 
+/* Keep all that a compiler or the driver said about what the thread loads or compiles, if that
+ * fails; NULL: nothing was said. For acu_last_log; the record has room for the first error only. */
+void acui_error_keep_log(const char *text);
+
 /* Make a stored record (of a failed op, a future, a device) the thread's own; returns its
  * status. */
 acu_status acui_error_restore(const acu_error *error);

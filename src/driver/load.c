@@ -2,6 +2,7 @@
 /* Finding a driver library, and its entry points by their exact names. */
 #include "driver/load.h"
 
+#include "base/trust.h"
 #include "driver/names.h"
 #include "driver/table.h"
 
@@ -109,6 +110,11 @@ acui_load acui_library_load(acui_library *library, acui_origin origin, const cha
             return ACUI_ABSENT;
         }
         return ACUI_LOADED;
+    }
+    char distrust[ACUI_DISTRUST];
+    if (origin == ACUI_PATH && !acui_is_trusted(path, distrust)) {
+        acui_text_add(why, "%s is not loaded, because others could change it: %s", path, distrust);
+        return ACUI_BROKEN;
     }
     acui_load loaded = load_file(library, origin == ACUI_PATH ? path : ACUI_SYSTEM_LIBRARY, why);
     if (loaded == ACUI_LOADED && !is_driver(library, why)) {

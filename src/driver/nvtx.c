@@ -6,6 +6,8 @@
  */
 #include "driver/nvtx.h"
 
+#include "base/trust.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -104,6 +106,9 @@ static bool load_tool(const char *path)
 
 static bool load_library(const char *path)
 {
+    char why[ACUI_DISTRUST];
+    if (strchr(path, '/') && !acui_is_trusted(path, why))
+        return false;
     void *library = dlopen(path, RTLD_LAZY);
     if (!library)
         return false;

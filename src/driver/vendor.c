@@ -2,6 +2,8 @@
 /* Opening libraries of the toolkit. */
 #include "driver/vendor.h"
 
+#include "base/trust.h"
+
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
@@ -9,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void *acui_vendor_open(const char *name)
 {
@@ -48,10 +48,12 @@ static bool open_matching(const acui_vendor *vendor, const char *pattern)
 {
     glob_t found;
     bool open = false;
+    char why[ACUI_DISTRUST];
     if (glob(pattern, 0, NULL, &found) != 0)
         return false;
     for (size_t i = found.gl_pathc; i-- > 0 && !open;)
-        open = !strstr(found.gl_pathv[i], ".alt.") && vendor->open(vendor, found.gl_pathv[i]);
+        open = !strstr(found.gl_pathv[i], ".alt.") && acui_is_trusted(found.gl_pathv[i], why) &&
+               vendor->open(vendor, found.gl_pathv[i]);
     globfree(&found);
     return open;
 }
@@ -92,18 +94,11 @@ static bool open_in(const acui_vendor *vendor, const char *folder, const char *c
     return false;
 }
 
-static bool is_trusted(const char *folder)
-{
-    struct stat info;
-    return stat(folder, &info) == 0 && S_ISDIR(info.st_mode) &&
-           (info.st_uid == 0 || info.st_uid == geteuid()) && !(info.st_mode & S_IWOTH);
-}
-
 /* In a folder that the environment names. */
 static bool open_named(const acui_vendor *vendor, const char *variable, const char *const *inside)
 {
     const char *folder = secure_getenv(variable);
-    return folder && *folder && is_trusted(folder) && open_in(vendor, folder, inside);
+    return folder && *folder && open_in(vendor, folder, inside);
 }
 
 bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked, size_t bytes)
@@ -113,6 +108,12 @@ bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked
                                           "targets/x86_64-linux/lib", NULL};
     static const char *const python[] = {"lib*/python3*/site-packages/nvidia/*/lib", "lib",
                                          "targets/x86_64-linux/lib", NULL};
+    char why[ACUI_DISTRUST];
+    if (asked && strchr(asked, '/') && !acui_is_trusted(asked, why)) {
+        snprintf(looked, bytes, "%.100s (which is not used, because others could change it: %s)",
+                 asked, why);
+        return false;
+    }
     if (asked) {
         snprintf(looked, bytes, "%.100s (it is no %s that can be opened)", asked, vendor->words);
         return vendor->open(vendor, asked);

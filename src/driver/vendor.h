@@ -20,9 +20,8 @@ struct acui_vendor {
  * Tries only `asked`, if that is not NULL. Otherwise tries, the newest first: what the process has
  * loaded already; the packages of pip in VIRTUAL_ENV and CONDA_PREFIX, and the latter's own
  * folders; CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda; and the names, wherever the system
- * finds them. A folder that the environment names counts only if it belongs to root or to the
- * process's user, and not everybody may write to it; nor does the environment count in a program
- * that runs with somebody else's privileges. Writes to `looked` where it looked. Blocks.
+ * finds them. By path it opens nothing that others can change (base/trust.h); nor does the
+ * environment count in a program that runs with somebody else's privileges. Writes to `looked` where it looked. Blocks.
  */
 bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked, size_t bytes);
 

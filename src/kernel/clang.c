@@ -6,6 +6,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/trust.h"
 #include "kernel/arguments.h"
 #include "kernel/file.h"
 #include "kernel/folder.h"
@@ -26,6 +27,7 @@ static struct {
     char asked[PATH_MAX], path[PATH_MAX]; /* "" means: look for it; not found yet */
     unsigned major; /* 0: not asked yet */
     struct stat file;
+    char distrusted[ACUI_DISTRUST]; /* why one that was found is not used */
 } clang = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- finding it; the lock is held ---- */
@@ -34,6 +36,8 @@ static bool try_path(const char *path)
 {
     if (strlen(path) >= sizeof clang.path || access(path, X_OK) != 0 ||
         stat(path, &clang.file) != 0 || !S_ISREG(clang.file.st_mode))
+        return false;
+    if (!acui_is_trusted(path, clang.distrusted))
         return false;
     snprintf(clang.path, sizeof clang.path, "%s", path);
     return true;
@@ -81,6 +85,21 @@ acu_status acui_clang_set(const char *path)
     return ACU_OK;
 }
 
+static acu_status not_found(void)
+{
+    static const char help[] = "install it (Debian: apt-get install clang), or name one with "
+                               "ACUDA_CLANG";
+    const char *asked = clang.asked[0] ? clang.asked : secure_getenv("ACUDA_CLANG");
+    if (clang.distrusted[0])
+        return acui_fail(ACU_ERR_NOT_FOUND, "clang is not run, because others could change it: %s",
+                         clang.distrusted);
+    if (asked)
+        return acui_fail(ACU_ERR_NOT_FOUND, "there is no clang that can be run as %.120s%s; %s",
+                         asked, clang.asked[0] ? "" : " (ACUDA_CLANG)", help);
+    return acui_fail(ACU_ERR_NOT_FOUND,
+                     "there is no clang in PATH (clang, clang-14 to clang-20): %s", help);
+}
+
 /* The file may be replaced by another version while the process runs. */
 acu_status acui_clang_find(acui_bytes *key)
 {
@@ -91,7 +110,7 @@ acu_status acui_clang_find(acui_bytes *key)
                  now.st_size == clang.file.st_size && now.st_ino == clang.file.st_ino;
     if (!found) {
         clang.major = 0;
-        clang.path[0] = '\0';
+        clang.path[0] = clang.distrusted[0] = '\0';
         found = look_everywhere();
     }
     if (found) {
@@ -101,12 +120,9 @@ acu_status acui_clang_find(acui_bytes *key)
         acui_bytes_put_text(key, clang.path);
         acui_bytes_put(key, facts, sizeof facts);
     }
-    char asked[128];
-    snprintf(asked, sizeof asked, "%.120s",
-             clang.asked[0] ? clang.asked : "clang in PATH, ACUDA_CLANG");
+    acu_status st = found ? ACU_OK : not_found();
     pthread_mutex_unlock(&clang.lock);
-    return found ? ACU_OK
-                 : acui_fail(ACU_ERR_NOT_FOUND, "clang is not here: looked for %s", asked);
+    return st;
 }
 
 /* ---- what it is ---- */
@@ -122,8 +138,13 @@ static acu_status read_version(const char *path, acui_folder *folder, unsigned *
     acu_status st = acui_folder_run(folder, args, "version");
     if (st == ACU_OK)
         st = acui_folder_read(folder, "version", &text, &bytes);
-    if (st != ACU_OK)
-        return st == ACU_ERR_COMPILE ? ACU_OK : st; /* it ended with an error */
+    if (st == ACU_ERR_COMPILE) { /* it ended with an error: perhaps it had no room for its words */
+        acu_error why = *acui_error();
+        ACUI_TRY(acui_folder_check(folder));
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s can not be used: asked for its version, %s",
+                         path, why.message + strlen(path) + 1);
+    }
+    ACUI_TRY(st);
     const char *word = strstr(text, "version ");
     if (word && strstr(text, "clang"))
         *major = (unsigned)strtoul(word + 8, NULL, 10);
@@ -358,11 +379,27 @@ static acu_status put_names(acui_bytes *bytes, const acui_request *r, char *ptx)
     return ACU_OK;
 }
 
+/* It failed; `how` tells how it ended. If that is not because of the source (there is no room, or
+ * it was killed), says so. ACU_OK: the source is to blame. */
+static acu_status failed_otherwise(acui_folder *folder, const char *how, const char *log)
+{
+    ACUI_TRY(acui_folder_check(folder));
+    if (strstr(log, "No space left on device"))
+        return acui_fail(ACU_ERR_IO,
+                         "%s, because there is no space left in %s (TMPDIR can name another folder "
+                         "for temporary files)",
+                         how, folder->path);
+    if (acui_log_has_error(log))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_COMPILE, "%s and names no error in the source%s%.160s", how,
+                     *log ? "; it says: " : "; perhaps it had too little memory", log);
+}
+
 /* If the source has errors, each expression causes another one that follows from them. The log
  * keeps these; the message has room only for the others. */
 static acu_status refused(const char *compiler, const acui_request *r, const char *log)
 {
-    const char *error = log && *log ? acui_log_first_error(log) : "it says nothing", *end = error;
+    const char *error = acui_log_first_error(log), *end = error;
     while (*end) {
         size_t line = strcspn(end, "\n");
         const char *follows = strstr(end, ": error: ");
@@ -380,18 +417,18 @@ static acu_status collect(const acui_request *r, acui_folder *folder, unsigned m
 {
     char compiler[32], *log = NULL, *ptx = NULL;
     size_t count = 0;
+    acu_error how = *acui_error();
     snprintf(compiler, sizeof compiler, "clang %u", major);
     if (acui_folder_read(folder, "log", &log, &count) != ACU_OK)
         log = NULL;
-    acu_status st = ACU_ERR_COMPILE;
-    if (worked)
-        st = acui_folder_read(folder, "out.ptx", &ptx, &count);
     acui_bytes_put_text(bytes, compiler);
     acui_bytes_put_text(bytes, log);
-    if (st == ACU_OK)
+    acu_status st = worked ? acui_folder_read(folder, "out.ptx", &ptx, &count)
+                           : failed_otherwise(folder, how.message, log ? log : "");
+    if (worked && st == ACU_OK)
         st = put_names(bytes, r, ptx);
-    else
-        st = refused(compiler, r, log);
+    else if (st == ACU_OK)
+        st = refused(compiler, r, log ? log : "");
     if (st != ACU_OK) {
         acui_bytes_put_text(bytes, "");
         acui_bytes_put_number(bytes, 0);

@@ -67,6 +67,11 @@ static bool tells_of_error(const char *line)
     }
 }
 
+bool acui_log_has_error(const char *log)
+{
+    return tells_of_error(acui_log_first_error(log));
+}
+
 const char *acui_log_first_error(const char *log)
 {
     for (const char *line = log; *line;) {
@@ -76,6 +81,16 @@ const char *acui_log_first_error(const char *log)
         line += *line == '\n';
     }
     return log;
+}
+
+void acui_code_refused(acu_code *code)
+{
+    if (!code)
+        return;
+    acu_error record = *acui_error();
+    acui_error_keep_log(code->log);
+    acu_code_release(code);
+    acui_error_restore(&record);
 }
 
 /* ---- for the program ---- */

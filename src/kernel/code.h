@@ -26,5 +26,8 @@ const char *acui_code_expression(const acu_code *code, const char *name);
 /* The first line of the log that reports an error, and what follows it. Not empty unless the log
  * is. */
 const char *acui_log_first_error(const char *log);
+bool acui_log_has_error(const char *log);
+/* Keeps the log of what was not compiled for acu_last_log, and releases it. NULL: there is none. */
+void acui_code_refused(acu_code *code);
 
 #endif

@@ -18,6 +18,7 @@ static acu_status compile(const acu_device *device, const char *source,
 {
     acui_request request;
     acu_code *made = NULL;
+    acui_error_keep_log(NULL);
     acu_status st = acui_request_begin(&request, device, "source.cu", source, options);
     if (st == ACU_OK)
         st = acui_compile(&request, &made);
@@ -26,8 +27,8 @@ static acu_status compile(const acu_device *device, const char *source,
         snprintf(options->log, options->log_bytes, "%s", made->log);
     if (st == ACU_OK)
         *code = made;
-    else if (made)
-        acu_code_release(made);
+    else
+        acui_code_refused(made);
     return st;
 }
 

@@ -6,7 +6,9 @@
  * fails: without the disk the source is compiled.
  */
 #include "base/alloc.h"
+#include "base/descriptor.h"
 #include "base/error.h"
+#include "base/trust.h"
 #include "kernel/file.h"
 #include "kernel/request.h"
 
@@ -40,8 +42,26 @@ static struct {
     uint64_t since; /* bytes written since the folder was last scanned; ~0: never */
 } disk = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (uint64_t)256 << 20, .since = UINT64_MAX};
 
+/* Whoever can write to the folder, or to one on the way, could put code there that is run. What is
+ * no folder fails by itself. */
+static bool is_folder_trusted(const char *folder, char why[ACUI_DISTRUST])
+{
+    struct stat info;
+    return acui_is_trusted(folder, why) || stat(folder, &info) != 0 || !S_ISDIR(info.st_mode);
+}
+
+static acu_status check_folder(const char *folder)
+{
+    char why[ACUI_DISTRUST];
+    if (is_folder_trusted(folder, why))
+        return ACU_OK;
+    return acui_fail(ACU_ERR_IO, "compiled code is not kept in %s: %s", folder, why);
+}
+
 acu_status acui_disk_set(const char *folder, uint64_t limit)
 {
+    if (folder)
+        ACUI_TRY(check_folder(folder));
     if (folder && strlen(folder) >= sizeof disk.folder - 64)
         return acui_fail(ACU_ERR_INVALID,
                          "acu_compile_configure: the path of the cache is too long");
@@ -71,8 +91,13 @@ static bool folder_of(char folder[PATH_MAX])
 
 static bool path_of(const acui_request *r, char folder[PATH_MAX], char path[PATH_MAX + 64])
 {
+    char why[ACUI_DISTRUST];
     if (!folder_of(folder))
         return false;
+    if (!is_folder_trusted(folder, why)) {
+        ACUI_COMPILE_COUNT(disk_errors);
+        return false;
+    }
     snprintf(path, PATH_MAX + 64, "%s/%016llx%016llx" SUFFIX, folder,
              (unsigned long long)r->hash.word[0], (unsigned long long)r->hash.word[1]);
     return true;
@@ -190,7 +215,7 @@ static size_t list_files(DIR *dir, found **files, uint64_t *total)
  * again. */
 static void trim(const char *folder, uint64_t limit)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = acui_open_folder(folder);
     found *files = NULL;
     uint64_t total = 0;
     size_t count = dir ? list_files(dir, &files, &total) : 0;
@@ -256,7 +281,7 @@ void acui_disk_write(const acui_request *r, const acu_code *code)
     snprintf(begun, sizeof begun, "%s/" BEGUN "%ld-%u" SUFFIX, folder, (long)getpid(),
              atomic_fetch_add_explicit(&number, 1, memory_order_relaxed));
     unlink(begun); /* left by a process with the same id that crashed */
-    int file = open(begun, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int file = acui_open_new(begun, O_WRONLY | O_CREAT | O_EXCL);
     bool written = file >= 0 && write_file(file, r, code) && rename(begun, path) == 0;
     if (written) {
         ACUI_COMPILE_COUNT(written);

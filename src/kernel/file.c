@@ -4,6 +4,7 @@
 #include "kernel/file.h"
 
 #include "base/alloc.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -45,6 +46,8 @@ static acu_status read_open(int file, const char *path, bool own, char **data, s
         return fail_io(path, "reading", errno);
     if (own && info.st_uid != geteuid() && info.st_uid != 0)
         return acui_fail(ACU_ERR_IO, "%s is a file of user %u", path, (unsigned)info.st_uid);
+    if (own && (info.st_mode & (S_IWGRP | S_IWOTH)))
+        return acui_fail(ACU_ERR_IO, "others can write to %s", path);
     if (!S_ISREG(info.st_mode))
         return acui_fail(ACU_ERR_IO, "%s is no file", path);
     if (info.st_size > LARGEST)
@@ -66,7 +69,7 @@ static acu_status read_file(const char *path, bool own, char **data, size_t *byt
 {
     int kept = errno; /* the library leaves errno as it was */
     /* O_NONBLOCK: not to wait for somebody to write to a FIFO, which is refused. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = acui_open(path, O_RDONLY | O_NONBLOCK);
     acu_status st = file < 0 ? fail_io(path, "opening", errno)
                              : read_open(file, path, own, data, bytes);
     if (file >= 0)

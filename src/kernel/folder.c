@@ -2,21 +2,30 @@
 /* Temporary folders, and programs that run in them. */
 #include "kernel/folder.h"
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/object.h"
+#include "base/trust.h"
 #include "kernel/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define BEGIN "acuda-" /* the beginning of the folders' names; six letters follow */
+#define OLD 60         /* seconds: a folder that nobody has locked by then was left */
 
 extern char **environ;
 
@@ -27,26 +36,7 @@ static acu_status fail_here(const char *what, const char *path, int error)
                      what, path, strerror_r(error, words, sizeof words));
 }
 
-acu_status acui_folder_make(acui_folder *folder)
-{
-    const char *where = secure_getenv("TMPDIR");
-    int kept = errno;
-    if (!where || !*where || strlen(where) > sizeof folder->path / 2)
-        where = "/tmp";
-    snprintf(folder->path, sizeof folder->path, "%s/acuda-XXXXXX", where);
-    acu_status st = ACU_OK;
-    if (!mkdtemp(folder->path))
-        st = fail_here("making", folder->path, errno);
-    if (st == ACU_OK) {
-        folder->spare = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (folder->spare < 0) {
-            st = fail_here("opening", folder->path, errno);
-            rmdir(folder->path);
-        }
-    }
-    errno = kept;
-    return st;
-}
+/* ---- leftovers ---- */
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
@@ -55,11 +45,106 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     return 0;
 }
 
+static void remove_all(const char *path)
+{
+    nftw(path, remove_one, 1, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Opens and locks a folder of this user's. -1: it is none, or somebody uses it. */
+static int lock_folder(const char *path)
+{
+    struct stat info;
+    int folder = acui_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    if (folder < 0)
+        return -1;
+    if (fstat(folder, &info) == 0 && info.st_uid == geteuid() &&
+        flock(folder, LOCK_EX | LOCK_NB) == 0)
+        return folder;
+    close(folder);
+    return -1;
+}
+
+/* Removes the folder if nobody has it locked. A new one is not locked yet for a moment. */
+static void remove_if_left(const char *path)
+{
+    struct stat info;
+    int folder = lock_folder(path);
+    if (folder < 0)
+        return;
+    bool old = fstat(folder, &info) == 0 && info.st_mtime + OLD < time(NULL);
+    if (old)
+        remove_all(path);
+    close(folder);
+}
+
+static void remove_leftovers(const char *where)
+{
+    DIR *dir = acui_open_folder(where);
+    struct dirent *d;
+    char path[PATH_MAX];
+    while (dir && (d = readdir(dir))) {
+        if (strncmp(d->d_name, BEGIN, strlen(BEGIN)) != 0 ||
+            strlen(d->d_name) != strlen(BEGIN) + 6)
+            continue;
+        int n = snprintf(path, sizeof path, "%s/%s", where, d->d_name);
+        if (n > 0 && (size_t)n < sizeof path)
+            remove_if_left(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* ---- making and removing ---- */
+
+/* Whether this process makes its first folder there. */
+static bool is_first_use(const char *where)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char last[PATH_MAX];
+    pthread_mutex_lock(&lock);
+    bool first = strcmp(last, where) != 0;
+    snprintf(last, sizeof last, "%s", where);
+    pthread_mutex_unlock(&lock);
+    return first;
+}
+
+static acu_status make(acui_folder *folder, const char *where)
+{
+    char why[ACUI_DISTRUST];
+    if (!acui_is_trusted(where, why))
+        return acui_fail(ACU_ERR_IO,
+                         "no temporary folder for a compiler is made in %s: %s, and could change "
+                         "what is run (TMPDIR can name another folder)",
+                         where, why);
+    snprintf(folder->path, sizeof folder->path, "%s/" BEGIN "XXXXXX", where);
+    if (!mkdtemp(folder->path))
+        return fail_here("making", folder->path, errno);
+    folder->spare = lock_folder(folder->path);
+    if (folder->spare >= 0)
+        return ACU_OK;
+    acu_status st = fail_here("opening", folder->path, errno);
+    rmdir(folder->path);
+    return st;
+}
+
+acu_status acui_folder_make(acui_folder *folder)
+{
+    const char *where = secure_getenv("TMPDIR");
+    int kept = errno;
+    if (!where || !*where || strlen(where) > sizeof folder->path / 2)
+        where = "/tmp";
+    if (is_first_use(where))
+        remove_leftovers(where);
+    acu_status st = make(folder, where);
+    errno = kept;
+    return st;
+}
+
 void acui_folder_remove(acui_folder *folder)
 {
     int kept = errno;
     close(folder->spare);
-    nftw(folder->path, remove_one, 1, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    remove_all(folder->path);
     errno = kept;
 }
 
@@ -76,7 +161,7 @@ static acu_status write_at(char *path, size_t inside, const void *data, size_t b
         mkdir(path, 0700); /* or it exists already */
         *c = '/';
     }
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int file = acui_open_new(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW);
     if (file < 0)
         return fail_here("making", path, errno);
     acu_status st = ACU_OK;
@@ -101,6 +186,12 @@ acu_status acui_folder_write(acui_folder *folder, const char *name, const void *
     acu_status st = write_at(path, strlen(folder->path) + 1, data, bytes);
     errno = kept;
     return st;
+}
+
+acu_status acui_folder_check(acui_folder *folder)
+{
+    static const char block[4096];
+    return acui_folder_write(folder, "room", block, sizeof block);
 }
 
 acu_status acui_folder_read(acui_folder *folder, const char *name, char **data, size_t *bytes)

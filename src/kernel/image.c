@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOG_BYTES 8192
+#define LOG_BYTES ((size_t)64 << 10)
 
 /* ---- what kind of image ---------------------------------------------------------------------- */
 
@@ -70,9 +70,10 @@ static void add_architecture(const acu_device *device, const acui_image *code)
 
 static acu_status load(acu_module *module, const acui_image *code)
 {
-    char *log = acui_alloc(LOG_BYTES);
+    char *log = acui_alloc_raw(LOG_BYTES);
     if (!log)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load a module");
+    log[0] = '\0';
     unsigned options[] = {ACU_CU_JIT_ERROR_LOG_BUFFER, ACU_CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)(uintptr_t)LOG_BYTES};
     acu_status st = ACUI_DEV(module->device, ModuleLoadDataEx, &module->raw, code->data, 2, options,
@@ -80,6 +81,7 @@ static acu_status load(acu_module *module, const acui_image *code)
     log[LOG_BYTES - 1] = '\0';
     if (st != ACU_OK) {
         module->raw = NULL;
+        acui_error_keep_log(log);
         add_log(code->what, log);
         if (st == ACU_ERR_PTX)
             add_architecture(module->device, code);

@@ -57,6 +57,7 @@ struct acu_module {
                                      * it */
     struct acu_module *next;   /* links kernel.modules; the device's lock */
     _Atomic(int) state; /* acui_load_state; release store, acquire load */
+    char *said;         /* FAILED: what the compiler or the driver said about it; may be NULL */
     acui_fault *fault;  /* why it FAILED; NULL also if there was no memory */
     CUmodule raw;
     acu_code *code; /* if it was CUDA C++, even if that failed; else NULL */

@@ -33,6 +33,7 @@ static void module_free(acu_module *module)
     acui_fault_release(module->fault);
     pthread_mutex_destroy(&module->lock);
     acui_free(module->name);
+    acui_free(module->said);
     acui_object_free(module);
 }
 
@@ -102,7 +103,11 @@ void acui_module_end(acu_module *module, acu_status status)
 {
     acu_error record = *acui_error();
     if (status != ACU_OK) {
+        const char *log = acu_last_log();
         module->fault = acui_fault_new(&record);
+        module->said = *log ? acui_alloc_raw(strlen(log) + 1) : NULL;
+        if (module->said)
+            strcpy(module->said, log);
         acui_module_leave(module); /* frees its name */
     }
     bind_waiting(module, status == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED);
@@ -133,6 +138,7 @@ acu_status acu_module_poll(acu_module *module)
     case ACUI_LOADING:
         return ACU_NOT_READY;
     default:
+        acui_error_keep_log(module->said);
         return acui_load_failure(module->fault);
     }
 }
@@ -157,6 +163,8 @@ const char *acu_module_log(acu_module *module)
 {
     if (!acui_object_is(module, ACU_OBJECT_MODULE) || !is_over(module))
         return NULL;
+    if (module->said)
+        return module->said;
     return module->code ? acu_code_log(module->code) : "";
 }
 

@@ -36,7 +36,7 @@ static struct {
     void *library; /* never closed */
     char asked[PATH_MAX]; /* "" means: look for it */
     char path[PATH_MAX], include[PATH_MAX]; /* include is "" without the toolkit's headers */
-    char looked[160]; /* where it was looked for in vain */
+    char looked[360]; /* where it was looked for in vain */
     bool missing;
     int major, minor;
     struct stat file;

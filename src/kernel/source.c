@@ -71,6 +71,8 @@ static acu_status load_cuda(acu_module *module, const acu_module_source *source)
     acui_request_end(&request);
     if (module->code && options->log && options->log_bytes)
         snprintf(options->log, options->log_bytes, "%s", module->code->log);
+    if (st != ACU_OK && module->code)
+        acui_error_keep_log(module->code->log);
     ACUI_TRY(st);
     acui_image code = {.data = module->code->ptx,
                        .bytes = module->code->ptx_length,
@@ -99,6 +101,7 @@ static acu_status load_built_in(acu_module *module, const acu_module_source *sou
 
 static acu_status load_source(acu_module *module, const acu_module_source *source, bool ends)
 {
+    acui_error_keep_log(NULL);
     if (module->built_in)
         return load_built_in(module, source);
     if (source->cuda)

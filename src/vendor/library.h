@@ -50,7 +50,7 @@ typedef struct acui_library {
     void *library;        /* never closed */
     char asked[PATH_MAX]; /* the path that the program named; "": none */
     char path[PATH_MAX];
-    char looked[200];     /* where it was looked for in vain */
+    char looked[360];     /* where it was looked for in vain */
     char unfit[200];      /* what was found there and is of no use, and why; "": nothing */
     bool missing;
     int version;

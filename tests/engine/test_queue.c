@@ -874,12 +874,38 @@ static void a_late_failure_is_told_once(void **state)
     test_leaks_none();
 }
 
+/* Nothing of acuda's gets the number of a standard stream that the program has closed. */
+static void descriptors_are_not_standard_streams(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    int kept = dup(0);
+    assert_true(kept > 2);
+    assert_int_equal(close(0), 0);
+    acu_queue *queue = make_queue();
+    int fd = acu_queue_fd(queue);
+    submit_to(device, acu_ones(ACU_F32, ACU_SHAPE(1)), queue, 1);
+    acu_completion done;
+    size_t count = 0;
+    assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
+    int unused = dup(kept);
+    assert_int_equal(dup2(kept, 0), 0);
+    close(kept);
+    assert_true(fd > 2);
+    assert_int_equal(unused, 0);
+    acu_future_release(done.future);
+    acu_queue_release(queue);
+    test_close(device);
+    test_leaks_none();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(completions_carry_tag_status_and_future),
         cmocka_unit_test(failures_complete_too),
         cmocka_unit_test(futures_join_queues_late_and_often),
+        cmocka_unit_test(descriptors_are_not_standard_streams),
         cmocka_unit_test(a_batch_is_one_wake_up),
         cmocka_unit_test(very_many_are_pending),
         cmocka_unit_test(many_threads_put_and_take),

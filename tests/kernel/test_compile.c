@@ -5,12 +5,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -339,6 +341,7 @@ static void errors_are_told(void **state)
                  "bad.cu|nowhere|error");
     assert_non_null(strstr(log, "nowhere"));
     assert_non_null(strstr(log, "3")); /* the line */
+    assert_non_null(strstr(acu_last_log(), "nowhere"));
     acu_future *future = NULL;
     assert_fails(acu_module_load_async(device, &source, &future), ACU_ERR_INVALID,
                  "acu_module_log");
@@ -348,6 +351,7 @@ static void errors_are_told(void **state)
     assert_fails(acu_future_wait(future, ACU_FOREVER), ACU_ERR_COMPILE, "bad.cu|nowhere");
     assert_fails(acu_module_wait(module, ACU_FOREVER), ACU_ERR_COMPILE, "bad.cu|nowhere");
     assert_non_null(strstr(acu_module_log(module), "nowhere"));
+    assert_string_equal(acu_last_log(), acu_module_log(module));
     acu_future_release(future);
     acu_module_release(module);
     module = load(odd, &options);
@@ -753,6 +757,167 @@ static void the_disk_is_bounded(void **state)
     assert_string_equal(left, foreign);
 }
 
+/* ---- what can not be used, and what is left over ---- */
+
+/* A program in the test's folder that is asked for its version, and then ends as told. */
+static void use_fake_clang(const char *body)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/clang", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\n%s\n", body);
+    fclose(file);
+    assert_int_equal(chmod(path, 0755), 0);
+    acu_compile_settings settings = {.size = sizeof settings, .clang = path, .no_disk = true};
+    assert_works(acu_compile_configure(&settings));
+}
+
+#define VERSION "[ $1 = --version ] && echo clang version 14.0.6 && exit 0; "
+
+static void broken_compilers(void **state)
+{
+    (void)state;
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_code *code = NULL;
+    use_fake_clang("exit 3");
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_NOT_SUPPORTED, "status 3");
+    use_fake_clang(VERSION "kill -9 $$");
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_COMPILE, "signal 9|memory");
+    use_fake_clang(VERSION "echo what is this; exit 1");
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_COMPILE,
+                 "status 1|no error in the source|what is this");
+    use_fake_clang(VERSION "echo 'error: out.ptx: No space left on device'; exit 1");
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_IO, "no space|TMPDIR");
+    use_fake_clang(VERSION "echo 'source.cu:1:1: error: that is wrong'; exit 1");
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_COMPILE,
+                 "refused|that is wrong");
+}
+
+/* Nothing can be written: that is said, whatever the compiler makes of it. */
+static void without_room(void **state)
+{
+    (void)state;
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_code *code = NULL;
+    struct rlimit was, none;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    none = was;
+    none.rlim_cur = 0;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    use_fake_clang("echo clang version 14.0.6");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    acu_status status = acu_compile(device, add_source, &options, &code);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    signal(SIGXFSZ, handler);
+    assert_fails(status, ACU_ERR_IO, "writing|TMPDIR");
+}
+
+/* What others could have changed is not run. */
+static void others_could_write(void **state)
+{
+    (void)state;
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_code *code = NULL;
+    use_fake_clang(VERSION);
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_NOT_FOUND,
+                 "not run|everybody can write|acuda-test-");
+    acu_compile_settings settings = {.size = sizeof settings, .cache_dir = folder};
+    assert_fails(acu_compile_configure(&settings), ACU_ERR_IO, "everybody can write|acuda-test-");
+    const char *set = getenv("TMPDIR");
+    char *before = set ? strdup(set) : NULL, inside[256];
+    snprintf(inside, sizeof inside, "%s/inside", folder);
+    assert_int_equal(mkdir(inside, 0700), 0);
+    assert_int_equal(setenv("TMPDIR", inside, 1), 0);
+    settings = (acu_compile_settings){.size = sizeof settings, .clang = "/bin/true",
+                                      .no_disk = true};
+    assert_works(acu_compile_configure(&settings));
+    assert_fails(acu_compile(device, "", &options, &code), ACU_ERR_IO,
+                 "everybody can write|TMPDIR");
+    assert_int_equal(before ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
+    free(before);
+    assert_int_equal(rmdir(inside), 0);
+    assert_int_equal(chmod(folder, 0700), 0);
+}
+
+static void cached_code_that_others_could_write(void **state)
+{
+    (void)state;
+    skip_without(ACU_COMPILER_CLANG);
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    char path[512];
+    use_disk(folder);
+    compile(add_source, &options);
+    find_file(path);
+    acu_compile_statistics before = counts();
+    assert_int_equal(chmod(path, 0666), 0);
+    acu_compile_forget();
+    compile(add_source, &options); /* written anew */
+    assert_int_equal(counts().compiled - before.compiled, 1);
+    assert_int_equal(counts().written - before.written, 1);
+    acu_compile_forget();
+    compile(add_source, &options);
+    assert_int_equal(counts().from_disk - before.from_disk, 1);
+    assert_int_equal(chmod(folder, 0777), 0);
+    acu_compile_forget();
+    compile(add_source, &options); /* neither read nor written */
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(counts().compiled - before.compiled, 2);
+    assert_int_equal(counts().written - before.written, 1);
+    assert_true(counts().disk_errors > before.disk_errors);
+}
+
+static void make_leftover(const char *name, long age, char path[512])
+{
+    char file[600];
+    snprintf(path, 512, "%s/%s", folder, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(file, sizeof file, "%s/source.cu", path);
+    FILE *made = fopen(file, "w");
+    assert_non_null(made);
+    fclose(made);
+    time_t then = time(NULL) - age;
+    struct timespec times[2] = {{.tv_sec = then}, {.tv_sec = then}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void drop_leftover(const char *path)
+{
+    char file[600];
+    snprintf(file, sizeof file, "%s/source.cu", path);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+static void leftovers_are_removed(void **state)
+{
+    (void)state;
+    acu_compile_options options = options_of(ACU_COMPILER_CLANG);
+    acu_code *code = NULL;
+    char left[512], used[512], fresh[512], other[512];
+    const char *set = getenv("TMPDIR");
+    char *before = set ? strdup(set) : NULL;
+    make_leftover("acuda-AAAAAA", 3600, left);
+    make_leftover("acuda-BBBBBB", 3600, used);
+    make_leftover("acuda-CCCCCC", 0, fresh);
+    make_leftover("acuda-AAAAAAA", 3600, other); /* not of acuda's */
+    int lock = open(used, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    use_fake_clang(VERSION "exit 1");
+    assert_int_not_equal(acu_compile(device, "", &options, &code), ACU_OK);
+    assert_int_equal(before ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
+    free(before);
+    close(lock);
+    assert_int_equal(access(left, F_OK), -1);
+    drop_leftover(used);
+    drop_leftover(fresh);
+    drop_leftover(other);
+}
+
+/* ---- files that a source includes ---- */
+
 static void files_of_include_folders_count(void **state)
 {
     (void)state;
@@ -1137,6 +1302,11 @@ int main(int argc, char **argv)
         TEST(a_disk_that_fails_costs_time_only),
         TEST(a_disk_that_is_full_keeps_no_part),
         TEST(the_disk_is_bounded),
+        TEST(broken_compilers),
+        TEST(without_room),
+        TEST(others_could_write),
+        TEST(cached_code_that_others_could_write),
+        TEST(leftovers_are_removed),
         TEST(files_of_include_folders_count),
         TEST(files_of_arguments_are_read_again),
         TEST(files_of_other_places_count),

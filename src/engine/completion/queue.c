@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/local.h"
 #include "base/lock.h"
@@ -64,7 +65,7 @@ static ACUI_LOCAL taker *innermost; /* of this thread; NULL: none */
 
 static acu_status open_queue(acu_queue *q)
 {
-    q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    q->fd = acui_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (q->fd < 0)
         return acui_fail(ACU_ERR_LIMIT, "acu_queue_create: the system gives no descriptor");
     pthread_mutex_init(&q->lock, NULL);
