@@ -52,7 +52,7 @@ typedef enum acu_scope {
     X(ACU_ERR_FULL, -15, CALL, "no room for more work in flight")                                  \
     X(ACU_ERR_BUSY, -16, CALL, "in use, or chosen otherwise before")                               \
     X(ACU_ERR_PTX, -17, CALL, "the driver refused the module's code")                              \
-    X(ACU_ERR_IO, -18, CALL, "a file could not be read")                                           \
+    X(ACU_ERR_IO, -18, CALL, "a file could not be read or written")                                \
     X(ACU_ERR_CAPTURE, -19, CALL, "not possible while a stream is captured")                       \
     X(ACU_ERR_COMPILE, -20, CALL, "the compiler refused the source")                               \
     X(ACU_ERR_DRIVER, -32, OPERATION, "a driver call failed")                                      \
@@ -121,8 +121,8 @@ ACU_API acu_status acu_callback_fail(const char *format, ...) ACU_PRINTF(1, 2);
 /*
  * The record as one line, its context first. Written as by snprintf: cut to `size` bytes, always
  * terminated if size > 0; returns the length of the whole line. For example:
- *   saxpy.c:20: launch of saxpy on device 0: cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS (700):
- *   the device was lost to a fault: ...
+ *   saxpy.c:20: launch of saxpy on device 0: CUDA_ERROR_ILLEGAL_ADDRESS (700): the device was lost
+ *   to a fault: ...
  */
 ACU_API size_t acu_error_describe(const acu_error *error, char *buffer, size_t size);
 

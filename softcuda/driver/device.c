@@ -171,10 +171,15 @@ unsigned sd_device_open(sd_device *device)
     unsigned result = ACU_CUDA_SUCCESS;
     pthread_mutex_lock(&init_lock);
     if (!atomic_load_explicit(&device->mapped, memory_order_relaxed)) {
-        if (map_memory(device) && sd_workers_start(&device->workers))
+        bool has_memory = map_memory(device);
+        if (has_memory && sd_workers_start(&device->workers)) {
             atomic_store_explicit(&device->mapped, true, memory_order_release);
-        else
+        } else {
             result = ACU_CUDA_ERROR_OUT_OF_MEMORY;
+            sd_error_say(has_memory ? "no thread could be started for the software device"
+                                    : "there are no addresses for the memory of the software "
+                                      "device (SOFTCUDA_MEMORY)");
+        }
     }
     pthread_mutex_unlock(&init_lock);
     return result;

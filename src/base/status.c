@@ -93,7 +93,8 @@ size_t acu_error_describe(const acu_error *error, char *buffer, size_t size)
         acui_text_add(&text, "%sdevice %d", error->op[0] ? " on " : "", error->device);
     if (text.length > begin && (error->op[0] || error->device >= 0))
         acui_text_add(&text, ": ");
-    if (error->driver_call)
+    /* A fault is not of the call that happens to be the first to meet it. */
+    if (error->driver_call && error->status != ACU_ERR_DEVICE_LOST)
         acui_text_add(&text, "%s: ", error->driver_call);
     if (error->driver_result)
         acui_text_add(&text, "%s (%u): ", error->driver_name ? error->driver_name : "CUDA error",

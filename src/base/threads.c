@@ -2,9 +2,15 @@
 /* Starting threads. */
 #include "base/threads.h"
 
+#include "base/local.h"
 #include "base/signals.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static ACUI_LOCAL int failure; /* of the last pthread_create */
 
 bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *))
 {
@@ -19,9 +25,20 @@ bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*run)(vo
     sigfillset(&all);
     /* The new thread inherits the mask, so the program's handlers run on the program's threads. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(thread, NULL, run, context) == 0;
+    failure = pthread_create(thread, NULL, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started)
+    if (failure == 0)
         pthread_setname_np(*thread, name);
-    return started;
+    return failure == 0;
+}
+
+/* EAGAIN stands for several limits. */
+const char *acui_thread_words(char words[ACUI_THREAD_WORDS])
+{
+    char reason[64];
+    snprintf(words, ACUI_THREAD_WORDS, "%s%s", strerror_r(failure, reason, sizeof reason),
+             failure == EAGAIN ? " (threads are limited by ulimit -u or by a container, memory for "
+                                 "their stacks by ulimit -v)"
+                               : "");
+    return words;
 }

@@ -10,4 +10,8 @@ bool acui_thread_start(pthread_t *thread, const char *name, void *(*run)(void *)
 bool acui_thread_start_with(pthread_t *thread, const char *name, void *(*run)(void *),
                             void *context);
 
+/* Why this thread could not start one, for messages. */
+#define ACUI_THREAD_WORDS 160
+const char *acui_thread_words(char words[ACUI_THREAD_WORDS]);
+
 #endif

@@ -3,8 +3,13 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rare.h"
+#include "base/text.h"
 #include "device/info.h"
 #include "device/open.h"
+#include "driver/choose.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
 
 acu_status acui_driver_pool(acu_device *device, CUmemoryPool *pool)
 {
@@ -45,16 +50,35 @@ static acu_status make_inside(acu_device *device, unsigned streams)
     return acui_policy_open(device, streams, 0, true, &device->policy);
 }
 
+/* A driver out of memory at this point mostly is out of something else. */
+static acu_status no_context(const acu_device *device, acu_status status)
+{
+    struct rlimit limit;
+    acu_error *error = acui_error();
+    acui_text text = acui_text_start(error->message, sizeof error->message);
+    if (status != ACU_ERR_DEVICE_MEMORY)
+        return status;
+    if (device->info.software)
+        acui_text_add(&text, "%s", acui_driver_detail());
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        acui_text_add(&text, "%sthe process is limited to %llu MiB of addresses (ulimit -v); a "
+                             "driver reserves several times the memory of its devices",
+                      text.length ? "; " : "", (unsigned long long)limit.rlim_cur >> 20);
+    return status;
+}
+
 static acu_status make_context(acu_device *device, unsigned streams)
 {
     ACUI_TRY(ACUI_DEV(device, DeviceGet, &device->raw, device->info.ordinal));
     ACUI_TRY(acui_device_read_info(device));
     CUcontext context = NULL;
-    ACUI_TRY(ACUI_DEV(device, DevicePrimaryCtxRetain, &context, device->raw));
+    acu_status st = ACUI_DEV(device, DevicePrimaryCtxRetain, &context, device->raw);
+    if (st != ACU_OK)
+        return no_context(device, st);
     device->context = context;
     acui_entered entered;
     ACUI_TRY(acui_enter(device, &entered));
-    acu_status st = make_inside(device, streams);
+    st = make_inside(device, streams);
     acui_leave(&entered);
     return st;
 }

@@ -119,7 +119,8 @@ acu_status acui_loader_give(acui_job *job)
     if (loader.waiting == WAITING)
         st = acui_fail(ACU_ERR_FULL, "%d modules and the like are waiting to be loaded", WAITING);
     else if (!have_thread())
-        st = acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for what takes long");
+        st = acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for what takes long: %s",
+                       acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
     if (st == ACU_OK) {
         job->next = NULL;
         *loader.end = job;

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/text.h"
 #include "kernel/source.h"
 
@@ -48,9 +49,15 @@ static acu_status not_found(const char *name)
 {
     char list[256];
     acui_text words = acui_text_start(list, sizeof list);
-    for (int i = 0; i < COUNT; i++)
+    acui_nearest nearest = acui_nearest_to(name);
+    for (int i = 0; i < COUNT; i++) {
         acui_text_add(&words, "%s%s", i ? ", " : "", families[i].name);
-    return acui_fail(ACU_ERR_NOT_FOUND, "there are no built-in kernels \"%s\"; there are: %s", name,
+        acui_nearest_look(&nearest, families[i].name);
+    }
+    return acui_fail(ACU_ERR_NOT_FOUND,
+                     "there are no built-in kernels \"%.80s\"%s%s%s; there are: %s", name,
+                     nearest.found ? " (did you mean " : "",
+                     nearest.found ? nearest.found : "", nearest.found ? "?)" : "",
                      COUNT ? list : "none");
 }
 

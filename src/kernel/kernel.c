@@ -5,8 +5,10 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "kernel/declared.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- finding the function -------------------------------------------------------------------- */
@@ -23,14 +25,45 @@ static acui_function *find_function(acu_module *module, const char *name)
     return NULL;
 }
 
+/* Whether C++ has made `name` of this kernel's name: "_Z5scalePf", "_ZN4mine5scaleEPf". */
+static bool is_mangled(const char *function, const char *name)
+{
+    char part[80];
+    int n = snprintf(part, sizeof part, "%zu%s", strlen(name), name);
+    return strncmp(function, "_Z", 2) == 0 && n > 0 && (size_t)n < sizeof part &&
+           strstr(function, part);
+}
+
+/* What the program may have meant. */
+static void hint(const acu_module *module, const char *name, char text[128])
+{
+    acui_nearest nearest = acui_nearest_to(name);
+    text[0] = '\0';
+    for (size_t i = 0; i < module->function_count; i++) {
+        const char *function = module->functions[i].name;
+        if (is_mangled(function, name)) {
+            snprintf(text, 128, " (C++ calls it %.40s: declare it extern \"C\", or ask for it by "
+                                "an expression)",
+                     function);
+            return;
+        }
+        acui_nearest_look(&nearest, function);
+    }
+    if (nearest.found)
+        snprintf(text, 128, " (did you mean %.80s?)", nearest.found);
+}
+
 static acu_status not_found(const acu_module *module, const char *name)
 {
-    char names[256];
+    char names[200], meant[128];
     if (!module->functions_known)
-        return acui_fail(ACU_ERR_NOT_FOUND, "module %s has no kernel \"%s\"",
+        return acui_fail(ACU_ERR_NOT_FOUND,
+                         "module %.60s has no kernel \"%.100s\" (one of C++ has it under another "
+                         "name, unless it is declared extern \"C\")",
                          module->name ? module->name : "(without a name)", name);
-    return acui_fail(ACU_ERR_NOT_FOUND, "module %s has no kernel \"%s\"; its kernels: %s",
-                     module->name ? module->name : "(without a name)", name,
+    hint(module, name, meant);
+    return acui_fail(ACU_ERR_NOT_FOUND, "module %.60s has no kernel \"%.100s\"%s; its kernels: %s",
+                     module->name ? module->name : "(without a name)", name, meant,
                      acui_functions_words(module, names, sizeof names));
 }
 

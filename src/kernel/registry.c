@@ -4,8 +4,10 @@
  * module leaves it when it goes.
  */
 #include "base/error.h"
+#include "base/nearest.h"
 #include "kernel/families.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The module of that name, retained. A module that is being destroyed does not count: its name is
@@ -59,16 +61,30 @@ void acui_module_leave(acu_module *module)
     pthread_mutex_unlock(&module->device->lock);
 }
 
+/* With the device's lock. */
+static void find_meant(const acu_device *device, const char *name, char text[80])
+{
+    acui_nearest nearest = acui_nearest_to(name);
+    for (const acu_module *m = device->kernel.modules; m; m = m->next)
+        if (m->name)
+            acui_nearest_look(&nearest, m->name);
+    if (nearest.found)
+        snprintf(text, 80, " (did you mean %.60s?)", nearest.found);
+}
+
 static acu_status find_module(acu_device *device, const char *name, acu_module **module)
 {
     if (acui_is_family_name(name))
         return acui_family_find(device, name, module);
+    char meant[80] = "";
     pthread_mutex_lock(&device->lock);
     *module = find_retained(device, name);
+    if (!*module)
+        find_meant(device, name, meant);
     pthread_mutex_unlock(&device->lock);
     if (!*module)
-        return acui_fail(ACU_ERR_NOT_FOUND, "no module was loaded as \"%s\" on device %d", name,
-                         device->info.ordinal);
+        return acui_fail(ACU_ERR_NOT_FOUND, "no module was loaded as \"%.200s\" on device %d%s",
+                         name, device->info.ordinal, meant);
     return ACU_OK;
 }
 

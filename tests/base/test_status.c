@@ -117,8 +117,11 @@ static void records_are_described(void **state)
     error.driver_name = "CUDA_ERROR_ILLEGAL_ADDRESS";
     error.status = ACU_ERR_DEVICE_LOST;
     describes(&error,
-              "saxpy.c:20: launch of saxpy on device 1: cuLaunchKernel: "
+              "saxpy.c:20: launch of saxpy on device 1: "
               "CUDA_ERROR_ILLEGAL_ADDRESS (700): the device was lost to a fault: 16 and 12");
+    error.status = ACU_ERR_DRIVER;
+    describes(&error, "saxpy.c:20: launch of saxpy on device 1: cuLaunchKernel: "
+                      "CUDA_ERROR_ILLEGAL_ADDRESS (700): a driver call failed: 16 and 12");
     error = (acu_error){.status = ACU_ERR_SHAPE, .device = -1, .op = "add"};
     strcpy(error.message, "add: operand 1 is f32 [3]"); /* the name is not said twice */
     describes(&error, "add: shapes do not fit: operand 1 is f32 [3]");

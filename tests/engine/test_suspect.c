@@ -114,10 +114,10 @@ static void end_trouble(bed *b, trouble *t)
     future_names(t->beside, "perhaps", t->line);
     device_names(b->device, "perhaps", t->line, "bad day");
     assert_fails(acu_submit(b->device, step(b, b->x[2], 0), NULL, NULL), ACU_ERR_DEVICE_LOST,
-                 "suspected");
+                 "bad day");
     /* It is the first use of these kernels, so the loss is met while the op is made. */
     assert_fails(acu_submit(b->device, acu_add(b->x[2], 1), NULL, NULL), ACU_ERR_DEVICE_LOST,
-                 "suspected");
+                 "bad day");
     names(acu_last_error(), "perhaps", t->line, "bad day");
     acu_future_release(t->stop);
     acu_future_release(t->behind);
@@ -349,7 +349,7 @@ static void case_replay(void **state)
     acu_open_options options = test_options(0);
     bed b = begin(&options);
     int line;
-    replay(&b, "replay", &line, "first of 1 operation ");
+    replay(&b, "replay", &line, "no other operation was running");
     end(&b);
 }
 

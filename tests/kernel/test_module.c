@@ -70,12 +70,53 @@ static void a_missing_kernel_is_named_with_those_there_are(void **state)
     acu_module *module = test_load_ptx(device, "small", kernels_ptx);
     acu_kernel *kernel = NULL;
     assert_fails(acu_kernel_get(module, "sett", &kernel), ACU_ERR_NOT_FOUND,
-                 "module small|\"sett\"|set, bounded, shared, tiled, empty");
+                 "module small|\"sett\"|set, bounded, shared, tiled, empty|did you mean set?");
+    assert_fails(acu_kernel_get(module, "emtpy", &kernel), ACU_ERR_NOT_FOUND, "did you mean empty?");
+    assert_fails(acu_kernel_get(module, "Bounded", &kernel), ACU_ERR_NOT_FOUND, "mean bounded?");
+    assert_fails(acu_kernel_get(module, "nothing", &kernel), ACU_ERR_NOT_FOUND, "");
+    assert_null(strstr(acu_last_error()->message, "did you mean"));
     assert_fails(acu_kernel_get(module, NULL, &kernel), ACU_ERR_INVALID, "name is NULL");
     assert_fails(acu_kernel_get(module, "set", NULL), ACU_ERR_INVALID, "nowhere");
     assert_null(kernel);
     acu_module_release(module);
     assert_fails(acu_kernel_get(module, "set", &kernel), ACU_ERR_BAD_HANDLE, "module was released");
+}
+
+static void names_that_cpp_made_are_told(void **state)
+{
+    (void)state;
+    static const char ptx[] = ".version 6.3\n.target sm_52\n.address_size 64\n"
+                              ".visible .entry _Z5scalePf(.param .u64 x) { ret; }\n"
+                              ".visible .entry _ZN4mine4zeroEv() { ret; }\n";
+    acu_module *module = test_load_ptx(device, NULL, ptx);
+    acu_kernel *kernel = NULL;
+    assert_fails(acu_kernel_get(module, "scale", &kernel), ACU_ERR_NOT_FOUND,
+                 "_Z5scalePf|extern \"C\"");
+    assert_fails(acu_kernel_get(module, "zero", &kernel), ACU_ERR_NOT_FOUND,
+                 "_ZN4mine4zeroEv|extern \"C\"");
+    acu_module_release(module);
+}
+
+/* The record has room for the first line; acu_last_log has all. */
+static void what_the_driver_said_is_kept(void **state)
+{
+    (void)state;
+    static const char wrong[] = ".version 6.3\n.target sm_52\n.address_size 64\n"
+                                ".visible .entry k()\n{\n    nonsense;\n    ret;\n}\n";
+    acu_module *module;
+    assert_fails(acu_module_load_ptx(device, NULL, wrong, &module), ACU_ERR_PTX, "");
+    assert_true(strlen(acu_last_log()) > 10);
+    assert_fails(acu_module_load_file(device, NULL, "/nowhere", &module), ACU_ERR_IO, "/nowhere");
+    assert_string_equal(acu_last_log(), ""); /* of another load */
+    acu_module_source source = {.size = sizeof source, .ptx = wrong};
+    acu_future *future;
+    assert_works(acu_module_load_async(device, &source, &future));
+    assert_works(acu_future_module(future, &module));
+    assert_fails(acu_module_wait(module, ACU_FOREVER), ACU_ERR_PTX, "");
+    assert_true(strlen(acu_last_log()) > 10);
+    assert_string_equal(acu_last_log(), acu_module_log(module));
+    acu_module_release(module);
+    acu_future_release(future);
 }
 
 static void modules_are_found_by_name(void **state)
@@ -87,6 +128,8 @@ static void modules_are_found_by_name(void **state)
                  "\"small\" already");
     assert_works(acu_kernel_find(device, "small", "set", &kernel));
     assert_fails(acu_kernel_find(device, "big", "set", &other), ACU_ERR_NOT_FOUND, "\"big\"");
+    assert_fails(acu_kernel_find(device, "smal", "set", &other), ACU_ERR_NOT_FOUND,
+                 "did you mean small?");
     assert_fails(acu_kernel_find(device, "small", "no", &other), ACU_ERR_NOT_FOUND, "\"no\"");
     assert_fails(acu_kernel_find(device, NULL, "no", &other), ACU_ERR_INVALID, "module is NULL");
     acu_module_release(module); /* the kernel keeps it */
@@ -238,6 +281,8 @@ int main(void)
         DEVICE_TEST(a_kernel_runs),
         DEVICE_TEST(kernels_know_themselves),
         DEVICE_TEST(a_missing_kernel_is_named_with_those_there_are),
+        DEVICE_TEST(names_that_cpp_made_are_told),
+        DEVICE_TEST(what_the_driver_said_is_kept),
         DEVICE_TEST(modules_are_found_by_name),
         DEVICE_TEST(names_belong_to_devices),
         DEVICE_TEST(wrong_code_is_refused_with_the_line),

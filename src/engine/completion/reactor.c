@@ -311,6 +311,7 @@ acu_status acui_reactor_start(void)
     bool running = reactor.running;
     acui_flight_unlock();
     if (!running)
-        return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started");
+        return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started: %s",
+                         acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
     return ACU_OK;
 }

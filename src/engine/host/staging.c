@@ -352,7 +352,8 @@ acui_task *acui_stage_run(acui_task *task)
         if (start(stage))
             return NULL;
         acui_count_operations(task, true);
-        acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for copies of pageable memory");
+        acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for copies of pageable memory: %s",
+                  acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
     }
     acui_task_fail(task, acui_fault_of_node(task->first));
     return acui_retire(task);

@@ -206,7 +206,8 @@ acui_task *acui_host_run(acui_task *task)
     pthread_mutex_unlock(&worker.lock);
     if (running)
         return NULL;
-    acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for host work");
+    acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for host work: %s",
+              acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
     acui_task_fail(task, acui_fault_of_node(task->first));
     return acui_retire(task);
 }

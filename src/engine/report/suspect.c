@@ -7,6 +7,7 @@
  * (acui_device_lose).
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/report/report.h"
@@ -60,31 +61,42 @@ static size_t count_others(const acui_task *task)
     return n;
 }
 
-static void accuse(const acui_task *task, const char *why, unsigned streams)
+/* `streams`: how many had work; 0: none, but this task is being issued. */
+static void accuse(const acui_task *task, unsigned streams)
 {
     acu_error *error = acui_error();
-    char others[64] = "";
-    size_t harmful = count_harmful(task), used = strlen(error->message), more = count_others(task);
-    if (more)
-        snprintf(others, sizeof others, ", %zu others as one with it", more);
+    const char *name = task->submission->asked.name;
+    size_t harmful = count_harmful(task), more = count_others(task);
     const acui_node *node = acui_suspect_in(task);
     snprintf(error->op, sizeof error->op, "%s", node->name);
     error->file = node->site.file;
     error->line = node->site.line;
-    snprintf(
-        error->message + used, sizeof error->message - used,
-        "%ssuspected as %s "
-        "(first of %zu operation%s of the submission%s%s%s; %u stream%s had work)",
-        used ? "; " : "", why, harmful, harmful == 1 ? "" : "s",
-        task->submission->asked.name[0] ? " " : "", task->submission->asked.name, others, streams,
-        streams == 1 ? "" : "s");
+    size_t used = strlen(error->message);
+    acui_text text = acui_text_start(error->message + used, sizeof error->message - used);
+    acui_text_add(&text, "%s", used ? "; " : "");
+    if (harmful == 1 && more == 0 && streams < 2) {
+        acui_text_add(&text, "no other operation was running");
+        if (name[0])
+            acui_text_add(&text, " (submission %s)", name);
+        return;
+    }
+    acui_text_add(&text, "suspected, as ");
+    if (harmful > 1)
+        acui_text_add(&text, "the first of %zu operations", harmful);
+    else
+        acui_text_add(&text, "the operation");
+    acui_text_add(&text, " of the oldest unfinished submission%s%s", name[0] ? " " : "", name);
+    if (more)
+        acui_text_add(&text, ", which was issued as one with %zu others", more);
+    if (streams > 1)
+        acui_text_add(&text, "; %u streams had work", streams);
 }
 
 static void accuse_oldest(const acui_task *task, void *context)
 {
     const heads *found = context;
     if (task == found->oldest)
-        accuse(task, "the oldest that was not finished", found->streams);
+        accuse(task, found->streams);
 }
 
 void acui_suspect(acu_device *device)
@@ -96,7 +108,7 @@ void acui_suspect(acu_device *device)
     if (found.oldest)
         acui_flight_heads(device, accuse_oldest, &found);
     else if (issuing && issuing->device == device)
-        accuse(issuing, "the only one, just being issued", 1);
+        accuse(issuing, 0);
 }
 
 static void note_running(acu_device *device, const acui_node *node)

@@ -88,7 +88,8 @@ static acu_status start(acui_runtime *runtime)
     }
     pthread_mutex_unlock(&start_lock);
     if (stopped && !started)
-        return acui_fail(ACU_ERR_NO_MEMORY, "the thread %s could not be started", name);
+        return acui_fail(ACU_ERR_NO_MEMORY, "the thread %s could not be started: %s", name,
+                         acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
     return ACU_OK;
 }
 
