@@ -88,13 +88,9 @@ ACU_API acu_status acu_module_poll(acu_module *module);
 ACU_API acu_status acu_module_wait(acu_module *module, uint64_t timeout);
 /* The compiler's output for a module from CUDA C++: warnings, and errors if it failed; of a module
  * whose code the driver refused, what the driver said. NULL while the module is being loaded; "" if
- * there is no output. Lives as long as the module. */
+ * there is no output. Lives as long as the module. acu_last_log (status.h) is for a load that made
+ * no module. */
 ACU_API const char *acu_module_log(acu_module *module);
-/* All that the compiler or the driver said about the last load or compilation that failed on this
- * thread (one that acu_module_poll or acu_module_wait reported included), line by line; the error
- * record has room for the first error only. "" if it said nothing. Valid until the thread's next
- * load, compilation or such report. Never blocks. */
-ACU_API const char *acu_last_log(void);
 
 /* A kernel of the module. Never blocks, except for a cubin on an old driver (before CUDA 12.4).
  * Errors: NOT_FOUND (with the names that the module has, where known), that of a load that

@@ -114,6 +114,12 @@ typedef struct acu_error {
  */
 ACU_API const acu_error *acu_last_error(void);
 
+/* All that the compiler or the driver said about the last load or compilation that failed on this
+ * thread (one that acu_module_poll or acu_module_wait reported included), line by line; the error
+ * record has room for the first error only. "" if it said nothing. Valid until the thread's next
+ * load, compilation or such report. Never blocks. */
+ACU_API const char *acu_last_log(void);
+
 /* Inside a function of the program that acuda calls: makes what the function was given to fail with
  * CALLBACK and this text (base.h says more). Returns CALLBACK; INVALID outside of one. */
 ACU_API acu_status acu_callback_fail(const char *format, ...) ACU_PRINTF(1, 2);
