@@ -26,6 +26,13 @@
 #define ACU_END
 #endif
 
+/* Options are meant to be given by designated initializers, of which g++ (-Wextra) warns for each
+ * field that is left out; gcc does not in C, nor does clang. Behind this header g++ does not
+ * either. Define ACU_KEEP_WARNINGS to have the warning nevertheless. */
+#if defined(__cplusplus) && defined(__GNUC__) && !defined(__clang__) && !defined(ACU_KEEP_WARNINGS)
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#endif
+
 #if defined(__GNUC__)
 #define ACU_API __attribute__((visibility("default")))
 #define ACU_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))

@@ -208,6 +208,22 @@ int main()
 }
 END
 
+# Options by designated initializers, with all warnings.
+cat >"$work/options.cpp" <<'END'
+#include <acuda/acuda.h>
+acu_status use(acu_device **device);
+acu_status use(acu_device **device)
+{
+    acu_open_options options = {.size = sizeof options, .allow_software = true};
+    acu_submit_options submit = {.size = sizeof submit};
+    acu_module_source source = {.size = sizeof source, .ptx = ""};
+    acu_config config = {.block = {32, 1, 1}};
+    return source.ptx && submit.size && config.block[0] ? acu_open(&options, device) : ACU_OK;
+}
+END
+! command -v g++ >/dev/null ||
+    g++ -std=c++20 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only "$work/options.cpp"
+
 # What writes takes no const tensor.
 for use in 'acu_fill(t, acu_f32(1))' 'acu_copy(t, t)' 'acu_into(t, acu_dup(t))' 'acu_host(nullptr, nullptr, acu_out(t))' \
     'acu_host(nullptr, nullptr, acu_inout(t))'; do
