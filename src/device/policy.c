@@ -221,7 +221,9 @@ static acu_stream *ask(const acu_policy *policy)
         return NULL;
     if (place < policy->count)
         return policy->streams[place];
-    acui_fail(ACU_ERR_CALLBACK, "a policy's function chose stream %zu of %u", place, policy->count);
+    acui_fail(ACU_ERR_CALLBACK,
+              "a policy's function chose stream %zu; there are %u, counted from 0", place,
+              policy->count);
     return NULL;
 }
 

@@ -54,8 +54,9 @@ static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui
     size_t parts = op->part_count, index = op->u.index;
     ACUI_TRY(acui_plan_into_op(plan, whole, place));
     if (whole->rest->values.count != parts)
-        return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
-                         parts, acui_op_name(whole), whole->rest->values.count);
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "unzip into %zu parts, but the op (%s) yields %zu values", parts,
+                         acui_op_name(whole), whole->rest->values.count);
     acu_val *kept = &whole->rest->values.list[index];
     /* Only parts hold the op: nobody else has this part's value, so it moves. */
     if (atomic_load_explicit(&whole->handles, memory_order_relaxed) == 0 && !whole->used_whole) {
@@ -103,7 +104,8 @@ acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *
 {
     size_t count = values->count - base, place = index == ACU_LAST ? count - 1 : index;
     if (count == 0 || place >= count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "there is no value %zu: the op yields %zu, counted from 0",
                          index == ACU_LAST ? 0 : index, count);
     *value = values->list[base + place];
     values->list[base + place].kind = ACU_NONE;

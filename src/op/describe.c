@@ -156,7 +156,8 @@ acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *pl
     visited *v = NULL;
     ACUI_TRY(visit(infer, whole, place, &v));
     if (v->values.count != part->part_count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "unzip into %zu parts of an op (%s) that yields %zu",
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "unzip into %zu parts, but the op (%s) yields %zu values",
                          part->part_count, acui_op_name(whole), v->values.count);
     acu_val *kept = &v->values.list[part->u.index];
     if (whole->used_whole || atomic_load_explicit(&whole->handles, memory_order_relaxed))

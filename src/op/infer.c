@@ -69,7 +69,8 @@ static acu_status infer_nth(acui_infer *infer, acu_op *op, acu_device *place, ac
     size_t count = values->count - base;
     size_t index = op->u.index == ACU_LAST ? count - 1 : op->u.index;
     if (count == 0 || index >= count)
-        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of an op that yields %zu",
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "there is no value %zu: the op yields %zu, counted from 0",
                          op->u.index == ACU_LAST ? 0 : index, count);
     return pick(values, base, index);
 }

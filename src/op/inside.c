@@ -59,8 +59,8 @@ static acu_status check_field(const acu_struct *with, size_t i, size_t place)
                          i, place, (int)field->access);
     if (field->offset % 8 || field->offset >= with->bytes || with->bytes - field->offset < 8)
         return acui_fail(ACU_ERR_ARGUMENTS,
-                         "field %zu of argument %zu: a struct of %zu bytes has no address at %zu; "
-                         "it takes 8 bytes, at a multiple of 8",
+                         "field %zu of argument %zu: a struct of %zu bytes can not hold an address "
+                         "at byte %zu; an address takes 8 bytes, at a multiple of 8",
                          i, place, with->bytes, field->offset);
     for (size_t k = 0; k < i; k++)
         if (with->fields[k].offset == field->offset)

@@ -105,7 +105,9 @@ acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
                          acui_tensor_words(t, words), acu_dtype_name(acui_arg_dtype_of(&scalar)));
     if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN &&
         t->buffer->kind != ACU_MEMORY_MANAGED)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s is in host memory; fill works on the device",
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "%s is in host memory, and acu_fill works on the device: write to "
+                         "it directly, or copy a filled tensor there",
                          acui_tensor_words(t, words));
     return ACU_OK;
 }

@@ -33,8 +33,8 @@ static acu_status refuse_tile(const acu_tensor *tensor, const acu_shape *tile)
     if (tensor->shape.rank > ACU_TILE_MAX_RANK)
         return acui_fail(ACU_ERR_SHAPE, "%s has more than %d dimensions, the most that a partition "
                          "has", words, ACU_TILE_MAX_RANK);
-    return acui_fail(ACU_ERR_SHAPE, "tiles of %s do not fit %s: as many dimensions are needed, "
-                     "each at least 1", acui_shape_words(*tile, tile_words), words);
+    return acui_fail(ACU_ERR_SHAPE, "tiles of %s for %s: a tile has as many dimensions as the "
+                     "tensor, each at least 1", acui_shape_words(*tile, tile_words), words);
 }
 
 /* For a value that is not borrowed: the partition needs the only handle. */
@@ -61,7 +61,8 @@ static inline acu_status check_exclusive(const acu_val *value)
 acu_status acui_partition_value(const acu_op *op, acu_val *value)
 {
     if (value->kind != ACU_TENSOR)
-        return acui_fail(ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
+        return acui_fail(ACU_ERR_INVALID, "%s can not be partitioned, only a tensor",
+                         acui_val_words(value));
     unsigned grid[3];
     if (!count_tiles(value->tensor, &op->u.value.tile, grid))
         return refuse_tile(value->tensor, &op->u.value.tile);
@@ -139,8 +140,8 @@ acu_op *acu_op_partition(acu_op *x, acu_shape tile, acu_partition_mode mode, uns
     acu_op *op = acui_op_take(x, class, site);
     if ((unsigned)mode > ACU_MAPPED) {
         acui_op_put(op);
-        acui_fail(ACU_ERR_INVALID, "a partition is whole, a prefix or mapped, and not of mode %d",
-                  (int)mode);
+        acui_fail(ACU_ERR_INVALID,
+                  "%d is no way to partition (ACU_WHOLE, ACU_PREFIX or ACU_MAPPED)", (int)mode);
         return acui_op_failed(class, site);
     }
     if (is_plain_value(op)) {

@@ -301,11 +301,11 @@ static void a_bound_on_members(void **state)
     acu_future_release(submit(group, device, at_gate(x)));
     acu_future_release(submit(group, device, acu_to_device(device, x)));
     assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_FULL,
-                 "2 members");
+                 "its limit allows, 2");
     test_host_gate_open();
     assert_works(acu_group_wait(group, ACU_FOREVER));
     assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_FULL,
-                 "2 members"); /* until they are taken */
+                 "its limit allows, 2"); /* until they are taken */
     for (int i = 0; i < 5; i++) {
         assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
         ends(next, ACU_OK);

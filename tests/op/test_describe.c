@@ -211,7 +211,7 @@ static void errors_are_those_of_a_submit(void **state)
                            acu_inout(acu_partition(numbers(6), ACU_SHAPE(3)))),
                 ACU_ERR_SHAPE, "2x1x1 tiles|grid is 3x1x1");
         REFUSED(acu_dup(acu_zip(numbers(1), numbers(2))), ACU_ERR_ARGUMENTS, "yields 2");
-        REFUSED(acu_nth(numbers(1), 3), ACU_ERR_ARGUMENTS, "value 3 of an op that yields 1");
+        REFUSED(acu_nth(numbers(1), 3), ACU_ERR_ARGUMENTS, "no value 3: the op yields 1");
         REFUSED(acu_to_host(acu_to_host(numbers(1))), ACU_ERR_NOT_SUPPORTED,
                 "in host memory already");
     }

@@ -155,8 +155,8 @@ static void wrong_fields_are_refused(void **state)
         const char *words;
     } wrong[] = {
         {{{4, x, ACU_READ}, {24, y, ACU_UPDATE}}, ACU_ERR_ARGUMENTS,
-         "field 0 of argument 0: a struct of 40 bytes has no address at 4"},
-        {{{8, x, ACU_READ}, {40, y, ACU_UPDATE}}, ACU_ERR_ARGUMENTS, "field 1|no address at 40"},
+         "field 0 of argument 0: a struct of 40 bytes can not hold an address at byte 4"},
+        {{{8, x, ACU_READ}, {40, y, ACU_UPDATE}}, ACU_ERR_ARGUMENTS, "field 1|address at byte 40"},
         {{{8, x, ACU_READ}, {SIZE_MAX - 7, y, ACU_UPDATE}}, ACU_ERR_ARGUMENTS, "field 1"},
         {{{8, x, ACU_READ}, {8, y, ACU_UPDATE}}, ACU_ERR_ARGUMENTS, "fields 0 and 1|one place, 8"},
         {{{8, x, (acu_access)0}, {24, y, ACU_UPDATE}}, ACU_ERR_INVALID, "field 0|0 is no access"},

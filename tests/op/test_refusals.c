@@ -210,9 +210,9 @@ static void no_place_for_an_address(void **state)
     acu_struct with[] = {{&p, sizeof p, &beyond, 1}, {&p, sizeof p, &between, 1}};
     row("L17");
     REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_fields(&with[0])), ACU_ERR_ARGUMENTS,
-            "field 0 of argument 0|16 bytes|no address at 16");
+            "field 0 of argument 0|16 bytes|address at byte 16");
     REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_fields(&with[1])), ACU_ERR_ARGUMENTS,
-            "no address at 4");
+            "address at byte 4");
     close_bench(&b);
 }
 
@@ -435,14 +435,14 @@ static void ownership(void **state)
     REFUSED(b, acu_partition((acu_tensor *)NULL, ACU_SHAPE(2, 2)), ACU_ERR_INVALID,
             "acu_partition|the tensor is NULL");
     REFUSED(b, acu_op_partition_tensor(mine, ACU_SHAPE(2, 2), (acu_partition_mode)3, 0, ACU_SITE),
-            ACU_ERR_INVALID, "whole, a prefix or mapped|mode 3");
+            ACU_ERR_INVALID, "3 is no way|ACU_PREFIX or ACU_MAPPED");
     REFUSED(b, acu_op_partition(acu_dup(mine), ACU_SHAPE(2, 2), (acu_partition_mode)3, 0, ACU_SITE),
-            ACU_ERR_INVALID, "whole, a prefix or mapped|mode 3");
+            ACU_ERR_INVALID, "3 is no way|ACU_PREFIX or ACU_MAPPED");
     acu_op *bad = acu_op_retain(
         acu_op_partition_tensor(mine, ACU_SHAPE(2, 2), (acu_partition_mode)4, 0, ACU_SITE));
-    REFUSED(b, acu_zip(acu_share(bad), acu_share(bad)), ACU_ERR_INVALID, "mode 4");
+    REFUSED(b, acu_zip(acu_share(bad), acu_share(bad)), ACU_ERR_INVALID, "4 is no way");
     REFUSED(b, acu_partition(acu_partition(mine, ACU_SHAPE(2, 2)), ACU_SHAPE(2, 2)),
-            ACU_ERR_INVALID, "only a tensor can be partitioned, and once");
+            ACU_ERR_INVALID, "a partition can not be partitioned, only a tensor");
     row("O9");
     acu_op *parts[2];
     acu_unzip(mine, parts, 2);
@@ -866,7 +866,7 @@ static void groups(void **state)
     assert_works(acu_group_create(&options, &group));
     assert_works(acu_group_submit(group, b.device, ones(), NULL, NULL));
     assert_fails(acu_group_submit(group, b.device, ones(), NULL, NULL), ACU_ERR_FULL,
-                 "acu_group_submit|1 members");
+                 "acu_group_submit|its limit allows, 1");
     row("G2");
     assert_works(acu_group_cancel(group));
     assert_fails(acu_group_submit(group, b.device, ones(), NULL, NULL), ACU_ERR_CANCELLED,
@@ -902,7 +902,7 @@ static void policies(void **state)
     acu_policy_options options = {.size = sizeof options, .choose = choose_none, .streams = 2};
     row("K1");
     assert_works(acu_policy_create(b.device, &options, &policy));
-    assert_fails(acu_schedule(policy, ones(), &future), ACU_ERR_CALLBACK, "stream 2 of 2");
+    assert_fails(acu_schedule(policy, ones(), &future), ACU_ERR_CALLBACK, "chose stream 2; there are 2");
     acu_policy_release(policy);
     row("K2");
     options.choose = choose_and_submit;

@@ -240,10 +240,13 @@ static acu_status check_open(const acu_group *group, const char *function)
         return acui_fail(ACU_ERR_CANCELLED, "%s: the group failed: %s", function,
                          group->fault ? group->fault->error.message : "out of host memory");
     if (group->closed)
-        return acui_fail(ACU_ERR_CANCELLED, "%s: the group takes no more members", function);
+        return acui_fail(ACU_ERR_CANCELLED, "%s: the group %s, and takes no more members",
+                         function, group->cancelled ? "was cancelled" : "was drained or finished");
     if (group->limit && group->pending + group->collected >= group->limit)
-        return acui_fail(ACU_ERR_FULL, "%s: the group has %zu members, its limit", function,
-                         group->limit);
+        return acui_fail(ACU_ERR_FULL,
+                         "%s: the group has as many members as its limit allows, %zu: "
+                         "take or wait for some first",
+                         function, group->limit);
     return ACU_OK;
 }
 

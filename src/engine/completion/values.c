@@ -124,13 +124,17 @@ static uint8_t *kind_at(acu_future *future, size_t index)
     if (index < count && kinds[index] >= ACUI_RESULT_TENSOR)
         return &kinds[index];
     if (index < count)
-        acui_fail(ACU_ERR_NOT_FOUND, kinds[index] == ACUI_RESULT_TAKEN
-                                         ? "value %zu was taken before"
-                                         : "value %zu is neither a tensor nor a scalar", index);
+        acui_fail(ACU_ERR_NOT_FOUND,
+                  kinds[index] == ACUI_RESULT_TAKEN
+                      ? "value %zu of the submission was taken before"
+                      : "value %zu of the submission is neither a tensor nor a "
+                        "scalar: it stands for a struct or a list",
+                  index);
     else if (count == 0 && acui_future_state_of(future) == ACUI_FUTURE_DONE && future->fault)
         acui_error_restore(&future->fault->error); /* it may have failed when it was planned */
     else
-        acui_fail(ACU_ERR_NOT_FOUND, "value %zu of a submission that yields %zu", index, count);
+        acui_fail(ACU_ERR_NOT_FOUND,
+                  "there is no value %zu: the submission yields %zu, counted from 0", index, count);
     return NULL;
 }
 

@@ -54,7 +54,9 @@ static acu_status check(acu_stream *stream, const acu_arg *args, size_t count, a
     if (!use)
         return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the use", function);
     if (acui_issuing() || acui_policy_asking())
-        return acui_fail(ACU_ERR_IN_CALLBACK, "%s: not in a foreign call or a policy's function",
+        return acui_fail(ACU_ERR_IN_CALLBACK,
+                         "%s is called in a foreign call or a policy's function, which may not "
+                         "declare uses: call it before, or once that has returned",
                          function);
     return acui_device_check(stream->device);
 }
@@ -196,7 +198,9 @@ acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site sit
 {
     ACUI_TRY(acui_stream_check_thread(stream, function));
     if (acui_issuing() || acui_policy_asking())
-        return acui_fail(ACU_ERR_IN_CALLBACK, "%s: not in a foreign call or a policy's function",
+        return acui_fail(ACU_ERR_IN_CALLBACK,
+                         "%s is called in a foreign call or a policy's function, which may not "
+                         "declare uses: call it before, or once that has returned",
                          function);
     ACUI_TRY(acui_device_check(stream->device));
     ACUI_TRY(acui_capture_in(acui_stream_check_capture(stream), function));
@@ -244,8 +248,9 @@ acu_status acu_use_end(acu_use *use, acu_status outcome, acu_future **future)
     ACUI_TRY(acui_stream_check_thread(use->task->stream, __func__));
     acui_submission *s = use->submission;
     if (acui_issuing() || acui_policy_asking())
-        return acui_fail(ACU_ERR_IN_CALLBACK, "acu_use_end: not in a foreign call or a policy's "
-                                              "function");
+        return acui_fail(ACU_ERR_IN_CALLBACK,
+                         "acu_use_end is called in a foreign call or a policy's function, which "
+                         "may not declare uses: call it once that has returned");
     ACUI_TRY(acui_capture_in(acui_stream_check_capture(use->task->stream), __func__));
     acu_future *f = NULL;
     acu_status status = future ? give_future(s, &f) : ACU_OK;
