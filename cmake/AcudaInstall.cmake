@@ -9,6 +9,9 @@ if(TARGET softcuda_standin) # where no loader looks unless told to
     install(TARGETS softcuda_standin DESTINATION ${CMAKE_INSTALL_LIBDIR}/acuda/softcuda)
     add_dependencies(installable softcuda_standin)
 endif()
+if(TARGET acuda_cli)
+    add_dependencies(installable acuda_cli)
+endif()
 install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # What clang needs to compile kernels: prelude.cuh is included ahead of them.
 set(ACUDA_KERNELS_DIR ${CMAKE_INSTALL_DATADIR}/acuda/kernels)

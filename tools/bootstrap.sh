@@ -29,6 +29,9 @@ have_package()
     libevent-dev) has_module libevent_core ;;
     liburing-dev) has_module liburing ;;
     libglib2.0-dev) has_module glib-2.0 ;;
+    libjson-c-dev) has_module json-c ;;
+    debhelper) command -v dh >/dev/null ;;
+    xz-utils) command -v xz >/dev/null ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
     python3-opencv) /usr/bin/python3 -c 'import cv2' 2>/dev/null ;;
     python3-pil) python3 -c 'import PIL' 2>/dev/null || /usr/bin/python3 -c 'import PIL' 2>/dev/null ;;

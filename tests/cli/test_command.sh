@@ -1,0 +1,215 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The command acuda: each subcommand, its exit status, its refusals; and what doctor says of machines on
+# which something is wrong, by drivers and folders that pose as such.
+# usage: test_command.sh BUILD
+set -euo pipefail
+build=$(cd "$1" && pwd)
+acuda=$build/bin/acuda
+[ -x "$acuda" ] || { echo "the command was not built (json-c is missing)"; exit 77; }
+grep -qE '^ACUDA_SANITIZE:STRING=.+' "$build/CMakeCache.txt" 2>/dev/null && exit 77 # programs of its own
+[ -e "$build/lib/softcuda/libcuda.so.1" ] || exit 77 # without the software device
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset ACUDA_DRIVER ACUDA_ALLOW_SOFTWARE ACUDA_CACHE_DIR ACUDA_CLANG
+here=$PWD
+cd "$work"
+
+# expect STATUS WORDS COMMAND...: the exit status, and (separated by |) what it prints on either stream
+expect()
+{
+    local want=$1 words=$2 status=0 word
+    "${@:3}" >out 2>&1 </dev/null || status=$?
+    [ $status = "$want" ] || { echo "status $status, not $want: ${*:3}" && cat out && exit 1; }
+    while [ -n "$words" ]; do
+        word=${words%%|*}
+        grep -qF -- "$word" out || { echo "no '$word' from: ${*:3}" && cat out && exit 1; }
+        [ "$words" = "$word" ] && break
+        words=${words#*|}
+    done
+}
+
+# ---- the command itself ----
+expect 0 'devices|doctor|run|compile|soft' "$acuda" --help
+expect 0 'acuda 0.' "$acuda" --version
+expect 2 'usage' "$acuda"
+expect 2 'no command "nothing"' "$acuda" nothing
+for command in devices doctor run compile soft; do
+    expect 0 'Usage: acuda '$command "$acuda" $command --help
+    expect 2 'unrecognized option' "$acuda" $command --nonsense
+done
+
+# ---- devices ----
+expect 0 'software: CUDA|multiprocessors' "$acuda" devices --driver software
+expect 0 '"capability"|"software":true' "$acuda" devices --driver software --json
+SOFTCUDA_DEVICES=2 expect 0 '  1  ' "$acuda" devices -d software
+expect 1 'nothing.so' "$acuda" devices --driver ./nothing.so
+fake=$build/tests/driver/fake
+if [ -e "$fake/old/libcuda.so.1" ]; then
+    expect 1 'CUDA 11.2' "$acuda" devices --driver "$fake/old/libcuda.so.1"
+fi
+
+# ---- doctor ----
+# A machine on which nothing is wrong, as far as files go.
+mkdir -p good/dev/shm good/proc/driver/nvidia
+touch good/dev/nvidiactl good/dev/nvidia0 good/dev/nvidia-uvm good/proc/driver/nvidia/version
+expect 0 'ok    driver|ok    copy|ok    kernel|ok    graph|acuda works here' \
+    "$acuda" doctor --driver software --root good
+expect 0 '"works":true|"check":"kernel"' "$acuda" doctor -d software --root good --json
+if command -v python3 >/dev/null; then
+    "$acuda" doctor -d software -r good --json | python3 -c '
+import json, sys
+all = json.load(sys.stdin)
+assert all["works"] and all["failures"] == 0
+assert {"driver", "copy", "kernel", "graph"} <= {c["check"] for c in all["checks"]}'
+fi
+# Nobody can write there, or there is none: NCCL would fail.
+mkdir -p no_shm/dev
+expect 0 'note  /dev/shm|--ipc=host' "$acuda" doctor -d software --root no_shm
+expect 1 'noted' "$acuda" doctor -d software --root no_shm --strict
+# No compiler.
+ACUDA_CLANG=/nowhere/clang expect 0 'note  clang|/nowhere/clang|apt-get install clang' \
+    "$acuda" doctor -d software
+# NVRTC that is none, and one that others can change.
+touch libnvrtc.so
+ACUDA_NVRTC=$work/libnvrtc.so expect 0 'note  NVRTC|can be opened' "$acuda" doctor -d software
+# Limits, and a cache that others can write to.
+expect 0 'note  limits|ulimit -n' bash -c 'ulimit -n 100; exec "$@"' - "$acuda" doctor -d software
+mkdir -m 777 open_cache && chmod 777 open_cache
+ACUDA_CACHE_DIR=$work/open_cache expect 0 'note  cache|everybody can write' "$acuda" doctor -d software
+# Drivers.
+if [ -e "$fake/old/libcuda.so.1" ]; then
+    expect 1 'fail  driver|11.2|11.4 (470) or newer' "$acuda" doctor -d "$fake/old/libcuda.so.1"
+    expect 1 'fail  driver|CUDA_ERROR_UNKNOWN' "$acuda" doctor -d "$fake/init_fails/libcuda.so.1"
+    expect 1 'fail  driver|not a CUDA driver' "$acuda" doctor -d "$fake/not_a_driver/libcuda.so.1"
+    expect 1 'fail  driver' "$acuda" doctor -d "$fake/damaged/libcuda.so.1"
+    expect 1 'fail  driver' "$acuda" doctor -d "$fake/no_device/libcuda.so.1"
+    # A driver that works as far as finding it goes, and fails when it is used.
+    expect 1 'fail  device 0' "$acuda" doctor -d "$fake/working/libcuda.so.1"
+fi
+expect 1 'fail  driver|nothing.so' "$acuda" doctor -d ./nothing.so
+# The kernel has no driver; no device files; files that this user may not open (root may open all).
+mkdir -p empty/dev/shm module/dev/shm module/proc/driver/nvidia
+touch module/proc/driver/nvidia/version
+if [ -e "$fake/init_fails/libcuda.so.1" ]; then
+    broken=$fake/init_fails/libcuda.so.1
+    expect 1 'modprobe nvidia' "$acuda" doctor -d "$broken" --root empty
+    expect 1 'nvidia-modprobe' "$acuda" doctor -d "$broken" --root module
+    if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+        chmod 600 good/dev/nvidia*
+        chmod 755 "$work"
+        if setpriv --reuid 65533 --clear-groups test -r "$broken" -a -x "$acuda"; then
+            expect 1 'may not open /dev/nvidia' setpriv --reuid 65533 --clear-groups \
+                "$acuda" doctor -d "$broken" --root "$work/good"
+        fi
+    fi
+fi
+# An instance of a GPU in MIG mode: the stand-in, under such a name of the same length.
+mkdir mig
+LC_ALL=C sed 's/Software CUDA device/NVIDIA H100 MIG 1g.5/g' "$build/lib/softcuda/libcuda.so.1" \
+    >mig/libcuda.so.1
+expect 0 'note  device 0|MIG mode' "$acuda" doctor -d ./mig/libcuda.so.1
+chmod 777 mig
+expect 1 'fail  driver|everybody can write|change the owner or the mode' \
+    "$acuda" doctor -d ./mig/libcuda.so.1
+# A driver that crashes when it is started.
+if command -v gcc >/dev/null; then
+    gcc -shared -fPIC -x c -o ./crash.so - <<'END'
+int cuDriverGetVersion(int *version) { *version = 12000; return 0; }
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuInit(unsigned flags) { (void)flags; __builtin_trap(); }
+END
+    expect 1 'fail  driver|ended with signal|reinstall' "$acuda" doctor -d ./crash.so
+    expect 1 'the driver crashed' "$acuda" devices -d ./crash.so
+fi
+# No memory; a kernel that fails.
+SOFTCUDA_FAULTS='DevicePrimaryCtxRetain=out-of-memory' \
+    expect 1 'fail  device 0|nvidia-smi' "$acuda" doctor -d software
+SOFTCUDA_FAULTS='LaunchKernel=trap' expect 1 'fail  kernel' "$acuda" doctor -d software
+
+# ---- run ----
+cat >saxpy.cu <<'END'
+extern "C" __global__ void saxpy(float *y, float a, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] += a * x[i];
+}
+extern "C" __global__ void iota(int *y) { y[threadIdx.x] = threadIdx.x + OFFSET; }
+END
+cat >one.cu <<'END'
+extern "C" __global__ void fill(unsigned char *y, unsigned char v) { y[threadIdx.x] = v; }
+END
+if "$acuda" compile --arch 75 one.cu 2>/dev/null; then
+    export ACUDA_ALLOW_SOFTWARE=1
+    expect 0 ' 7 7 7 7' "$acuda" run -d software one.cu out:u8:4 u8:7 -b 4 -g 1
+    expect 0 '255 255 255 255' "$acuda" run -d software one.cu out:u8:2x2=y.npy u8:255 -b 4 -g 1
+    expect 1 'has no kernel, or several' "$acuda" run -d software -D OFFSET=5 saxpy.cu
+    expect 0 ' 5 6 7 ...' "$acuda" run -d software -D OFFSET=5 -k iota -p 3 -b 8 saxpy.cu out:i32:8=x.npy
+    expect 1 'did you mean iota?' "$acuda" run -d software -D OFFSET=5 -k itoa saxpy.cu out:i32:8
+    # A result is an input again.
+    expect 0 ' 0 6 7 8 9 10 11 12' "$acuda" run -d software -D OFFSET=0 -k iota -g 1 -b 1 saxpy.cu \
+        inout:x.npy
+    expect 1 'OFFSET' "$acuda" run -d software -k iota saxpy.cu out:i32:8
+    expect 1 'arguments|saxpy' "$acuda" run -d software -D OFFSET=5 -k saxpy saxpy.cu out:f32:8
+    if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
+        python3 -c 'import numpy as n
+n.save("x.npy", n.arange(6, dtype="f4").reshape(2, 3)); n.save("y.npy", n.ones((2, 3), "f4"))
+n.save("f.npy", n.asfortranarray(n.ones((2, 3), "f4"))); n.save("c.npy", n.ones(2, "c8"))'
+        expect 0 '1 3 5 7 9 11' "$acuda" run -d software -D OFFSET=0 -k saxpy saxpy.cu \
+            inout:y.npy=r.npy f32:2 in:x.npy i32:6
+        python3 -c 'import numpy as n
+r = n.load("r.npy"); assert r.dtype == "f4" and r.shape == (2, 3) and r[1, 2] == 11, r'
+        expect 2 "Fortran" "$acuda" run one.cu in:f.npy
+        expect 2 'element type' "$acuda" run one.cu in:c.npy
+    fi
+    # ---- compile ----
+    mkdir -m 700 cache
+    expect 0 'written to the cache' "$acuda" compile --cache cache --arch 75 one.cu
+    expect 0 'in the cache already' "$acuda" compile --cache cache --arch 75 one.cu
+    expect 0 '.entry fill' "$acuda" compile --arch 75 -o - one.cu
+    expect 1 'error|OFFSET' "$acuda" compile --arch 75 saxpy.cu
+    expect 1 'everybody can write' "$acuda" compile --cache open_cache --arch 75 one.cu
+fi
+for bad in i8:128 u8:-1 bool:2 i32:x f32: out:f32:0 out:f33:2 out:f32:2x nothing in:nowhere.npy; do
+    expect 2 '' "$acuda" run one.cu "$bad"
+done
+expect 2 'is no size' "$acuda" run -b 0 one.cu
+expect 1 'nowhere.cu' "$acuda" run -d software nowhere.cu
+expect 2 'which file' "$acuda" compile
+
+# ---- soft ----
+program=$build/tests/softcuda/standin_program
+if [ -x "$program" ]; then
+    expect 0 'Software CUDA device|right' "$acuda" soft -- "$program"
+    expect 0 'step ' "$acuda" soft --seed 1 --trace /dev/stdout -- "$program"
+    expect 1 'CUDA_ERROR_LAUNCH_FAILED' "$acuda" soft --faults LaunchKernel=trap -- "$program"
+fi
+expect 3 '' "$acuda" soft -- bash -c 'exit 3'
+expect 0 'software 4 2' "$acuda" soft --devices 4 -e SOFTCUDA_RACES=2 -- \
+    bash -c 'echo "$ACUDA_DRIVER $SOFTCUDA_DEVICES $SOFTCUDA_RACES"'
+expect 2 'which program' "$acuda" soft
+expect 2 'SOFTCUDA_NAME=VALUE' "$acuda" soft -e PATH=x -- true
+expect 1 'nowhere' "$acuda" soft -- ./nowhere
+
+# ---- man page and completion ----
+if command -v man >/dev/null; then
+    man --warnings -l "$here/cli/acuda.1" >page 2>complaints </dev/null || true
+    [ ! -s complaints ] || { cat complaints && exit 1; }
+fi
+completes() # WORDS WANTED: what the last word can become
+{
+    (
+        PATH=$build/bin:$PATH
+        . "$here/cli/acuda.bash"
+        read -ra COMP_WORDS <<<"$1"
+        [[ $1 != *' ' ]] || COMP_WORDS+=('')
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+        _acuda
+        [[ " ${COMPREPLY[*]} " == *" $2 "* ]] || { echo "'$1' gives: ${COMPREPLY[*]}" && exit 1; }
+    )
+}
+completes 'acuda d' doctor
+completes 'acuda doctor --j' --json
+completes 'acuda doctor --driver ' software
+completes 'acuda run on' one.cu
