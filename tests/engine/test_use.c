@@ -741,7 +741,8 @@ static void lost_meanwhile(void **state)
                               .call = ACU_CALL_StreamQuery,
                               .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
     assert_works(acu_driver_fail(&fault));
-    assert_fails(acu_stream_poll(b.other), ACU_ERR_DEVICE_LOST, "cuStreamQuery");
+    assert_fails(acu_stream_poll(b.other), ACU_ERR_DEVICE_LOST, "ILLEGAL_ADDRESS");
+    assert_string_equal(acu_last_error()->driver_call, "cuStreamQuery");
     acu_driver_fail_clear();
     acu_driver_count_calls(true);
     assert_works(acu_use_end(use, ACU_OK, &future));
