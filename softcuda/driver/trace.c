@@ -5,8 +5,8 @@
 #include "driver/memory.h"
 #include "driver/stream.h"
 
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
