@@ -21,7 +21,8 @@ struct acui_vendor {
  * loaded already; the packages of pip in VIRTUAL_ENV and CONDA_PREFIX, and the latter's own
  * folders; CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda; and the names, wherever the system
  * finds them. By path it opens nothing that others can change (base/trust.h); nor does the
- * environment count in a program that runs with somebody else's privileges. Writes to `looked` where it looked. Blocks.
+ * environment count in a program that runs with somebody else's privileges. Writes to `looked`
+ * where it looked. Blocks.
  */
 bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked, size_t bytes);
 
