@@ -130,20 +130,23 @@ static void tell_device(const doctor *d, const char *name)
                     "processors, and no peers");
 }
 
-static void try_cublas(const doctor *d)
+/* The libraries that operations can call. They need a GPU. */
+static void try_libraries(const doctor *d)
 {
-    doctor_begin(d, "cuBLAS");
-    if (acu_device_info_of(d->device)->software)
-        return; /* it needs a GPU */
-    int version = 0;
-    if (acu_cublas_load(d->device) == ACU_OK)
-        version = acu_cublas_version();
-    if (version)
-        doctor_find(d, "cuBLAS", DOCTOR_OK, "", "%d.%d, %s", version / 10000, version / 100 % 100,
-                    acu_cublas_path());
-    else
-        doctor_find_error(d, "cuBLAS", DOCTOR_NOTE,
-                          "matrix products use acuda's own kernels without it");
+    for (int i = 0; i < ACU_VENDOR_COUNT; i++) {
+        acu_vendor vendor = (acu_vendor)i;
+        const char *name = acu_vendor_name(vendor), *path = NULL;
+        doctor_begin(d, name);
+        if (acu_vendor_load(d->device, vendor) != ACU_OK) {
+            doctor_find_error(d, name, DOCTOR_NOTE,
+                              "acuda's own kernels are used instead where there are any");
+            continue;
+        }
+        int version = acu_vendor_version(vendor);
+        path = acu_vendor_path(vendor);
+        doctor_find(d, name, DOCTOR_OK, "", "%d.%d, %s", version / 10000, version / 100 % 100,
+                    path ? path : "");
+    }
 }
 
 static void check_device(doctor *d, int ordinal)
@@ -165,8 +168,8 @@ static void check_device(doctor *d, int ordinal)
     try_kernel(d);
     try_graph(d);
     try_compile(d);
-    if (ordinal == 0)
-        try_cublas(d);
+    if (ordinal == 0 && !acu_device_info_of(d->device)->software)
+        try_libraries(d);
     acu_close(d->device);
 }
 
