@@ -199,15 +199,16 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     if (task->placed)
         return acui_accesses_add(accesses, use->buffer->bytes, task->point, touch->extent,
                                  touch->access);
-    size_t most = acui_accesses_count(accesses, &touch->extent, touch->access);
-    if (most && !room_before(task, most))
-        return false;
     entering access = {.task = task,
                        .touch = touch,
                        .reads = touch->access != ACU_WRITE,
                        .through = task->conditional && touch->access != ACU_READ};
-    if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent,
-                             access.through ? ACU_UPDATE : touch->access, add_before, &access))
+    acu_access as = access.through ? ACU_UPDATE : touch->access;
+    size_t most = acui_accesses_count(accesses, &touch->extent, as);
+    if (most && !room_before(task, most))
+        return false;
+    if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent, as,
+                             add_before, &access))
         return false;
     use->history->entered = task;
     use->history->extent = touch->extent;
