@@ -2,27 +2,54 @@
 /* Built-in kernels: found by name on every device, loaded once, held by it. */
 #include "support/support.h"
 
+#include "base/inflate.h"
 #include "kernel/kernels_ptx.h"
 
 #include <pthread.h>
 #include <stdio.h>
 
-/* All families, and one kernel each, as the built library has them. */
+/* All families, as the built library has them: packed. */
 #include "kernel/families.h"
 
-#define ACU_X(name) extern const char acui_##name##_ptx[];
+#define ACU_X(name)                                                                                \
+    extern const unsigned char acui_##name##_ptx[];                                                \
+    extern const unsigned acui_##name##_ptx_bytes;
 ACUI_FAMILIES(ACU_X)
 #undef ACU_X
 
-static const struct {
-    const char *name, *ptx;
+static struct {
+    const char *name;
+    const unsigned char *packed;
+    const unsigned *bytes;
+    char *ptx; /* unpacked */
 } families[] = {
-#define ACU_X(name) {ACUI_FAMILY_PREFIX #name, acui_##name##_ptx},
+#define ACU_X(name) {ACUI_FAMILY_PREFIX #name, acui_##name##_ptx, &acui_##name##_ptx_bytes, NULL},
     ACUI_FAMILIES(ACU_X)
 #undef ACU_X
 };
 
 enum { COUNT = sizeof families / sizeof *families };
+
+static int unpack_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT; i++) {
+        size_t size = acui_packed_size(families[i].packed, *families[i].bytes);
+        assert_true(size > 0);
+        families[i].ptx = calloc(size + 1, 1);
+        assert_non_null(families[i].ptx);
+        assert_true(acui_unpack(families[i].packed, *families[i].bytes, families[i].ptx, size));
+    }
+    return 0;
+}
+
+static int free_all(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        free(families[i].ptx);
+    return 0;
+}
 
 /* The first kernel that the family's text has. */
 static const char *kernel_name(int family)
@@ -191,5 +218,5 @@ int main(void)
         cmocka_unit_test_teardown(threads_find_them, teardown),
         cmocka_unit_test_teardown(closing_at_once, teardown),
     };
-    return cmocka_run_group_tests_name("kernel.families", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("kernel.families", tests, unpack_all, free_all);
 }
