@@ -204,7 +204,8 @@ template <typename G, typename T> ACUI_GROUP coalesced_group labeled_partition(c
 /* ---- the grid of a cooperative launch --------------------------------------------------------------- */
 
 class grid_group {
-    /* The driver gives such a grid a word for a barrier, behind a size; else the address is 0. */
+    /* The driver gives such a grid a word for a barrier, behind a size. Other grids have the
+     * address 0, or, with some drivers, such a word too. */
     static ACUI_GROUP unsigned *barrier()
     {
         unsigned low, high;
@@ -215,11 +216,13 @@ class grid_group {
     }
 
   public:
+    /* Whether there is a barrier; not, how the grid was launched. Without a cooperative launch
+     * its blocks may wait for others that do not run yet, for ever. */
     static ACUI_GROUP bool is_valid() { return barrier() != nullptr; }
     static ACUI_GROUP void sync()
     {
         unsigned *at = barrier(), blocks = gridDim.x * gridDim.y * gridDim.z;
-        if (!at) /* not a cooperative launch */
+        if (!at) /* surely not a cooperative launch */
             __trap();
         __syncthreads();
         if (acui::rank_in_block() == 0) { /* the top bit changes when all have come */

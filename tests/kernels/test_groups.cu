@@ -84,7 +84,11 @@ extern "C" __global__ void rounds(unsigned *cells, unsigned count, unsigned *fac
         facts[1] = (unsigned)grid.size();
     }
 }
-extern "C" __global__ void is_grid_valid(unsigned *out)
+/* Blocks that run at the same time even without a cooperative launch: one */
+extern "C" __global__ void sync_if_valid(unsigned *out)
 {
-    *out = cg::this_grid().is_valid();
+    cg::grid_group grid = cg::this_grid();
+    if (grid.is_valid())
+        grid.sync();
+    atomicAdd(out, 1);
 }
