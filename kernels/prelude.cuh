@@ -472,14 +472,27 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
         __asm__(ptx " %0, %1, %2, %3;" : "=" t(result) : t(a), t(b), t(c));                        \
         return result;                                                                             \
     }
+/* Most versions of ptxas, and drivers, compute an f32 sum of two constants wrong by a bit, where it
+ * is half between two numbers (12.2 to 13.5: 16777220 - 1 rounded to the nearest becomes 16777218).
+ * LLVM computes it right. Of f32, ptxas computes mul right, and leaves fma, div and sums with other
+ * roundings to the GPU. */
+#define ACUI_SUM(name, ptx, nearest, op)                                                           \
+    ACUI_DEVICE float name(float a, float b)                                                       \
+    {                                                                                              \
+        float result;                                                                              \
+        if (nearest && __builtin_constant_p(a) && __builtin_constant_p(b))                         \
+            return a op b;                                                                         \
+        __asm__(ptx " %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));                               \
+        return result;                                                                             \
+    }
 #define ACUI_TO_WHOLE(mode, ptx, stem, from, f, suffix)                                            \
     ACUI_ASM_1(__##stem##2int_##mode, "cvt." ptx "i.s32." suffix, int, "=r", from, f)              \
     ACUI_ASM_1(__##stem##2uint_##mode, "cvt." ptx "i.u32." suffix, unsigned, "=r", from, f)        \
     ACUI_ASM_1(__##stem##2ll_##mode, "cvt." ptx "i.s64." suffix, long long, "=l", from, f)         \
     ACUI_ASM_1(__##stem##2ull_##mode, "cvt." ptx "i.u64." suffix, unsigned long long, "=l", from, f)
-#define ACUI_ROUNDED(mode, ptx)                                                                    \
-    ACUI_ASM_2(__fadd_##mode, "add." ptx ".f32", float, "f")                                       \
-    ACUI_ASM_2(__fsub_##mode, "sub." ptx ".f32", float, "f")                                       \
+#define ACUI_ROUNDED(mode, ptx, nearest)                                                           \
+    ACUI_SUM(__fadd_##mode, "add." ptx ".f32", nearest, +)                                         \
+    ACUI_SUM(__fsub_##mode, "sub." ptx ".f32", nearest, -)                                         \
     ACUI_ASM_2(__fmul_##mode, "mul." ptx ".f32", float, "f")                                       \
     ACUI_ASM_2(__fdiv_##mode, "div." ptx ".f32", float, "f")                                       \
     ACUI_ASM_3(__fmaf_##mode, "fma." ptx ".f32", float, "f")                                       \
@@ -501,11 +514,12 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
     ACUI_ASM_1(__ull2float_##mode, "cvt." ptx ".f32.u64", float, "=f", unsigned long long, "l")    \
     ACUI_ASM_1(__ll2double_##mode, "cvt." ptx ".f64.s64", double, "=d", long long, "l")            \
     ACUI_ASM_1(__ull2double_##mode, "cvt." ptx ".f64.u64", double, "=d", unsigned long long, "l")
-ACUI_ROUNDED(rn, "rn")
-ACUI_ROUNDED(rz, "rz")
-ACUI_ROUNDED(ru, "rp")
-ACUI_ROUNDED(rd, "rm")
+ACUI_ROUNDED(rn, "rn", true)
+ACUI_ROUNDED(rz, "rz", false)
+ACUI_ROUNDED(ru, "rp", false)
+ACUI_ROUNDED(rd, "rm", false)
 #undef ACUI_ROUNDED
+#undef ACUI_SUM
 #undef ACUI_TO_WHOLE
 ACUI_DEVICE double __int2double_rn(int v) { return v; } /* exact */
 ACUI_DEVICE double __uint2double_rn(unsigned v) { return v; }
