@@ -114,8 +114,8 @@ static void grid_barrier(void **state)
     assert_int_equal(facts[0], 1);
     assert_int_equal(facts[1], BLOCKS * 64);
     to = to_device(NULL, sizeof *facts);
-    /* A launch that is not cooperative may have a barrier or not (CUDA 13's driver gives one); where
-     * the group says so, it works. */
+    /* A launch that is not cooperative may have a barrier or not (CUDA 13's driver gives one);
+     * where the group says so, it works. */
     launch("sync_if_valid", 1, 64, 0, (void *[]){&to});
     from_device(facts, to, sizeof *facts);
     assert_int_equal(facts[0], 64);
