@@ -33,8 +33,8 @@
  *             returns. This applies to the release function of user data too, which may run on any
  *             thread, inside any call that looks at the device: it must not drop what another call
  *             may be using. (Only a queue may be released inside its own take: queue.h.) Operations
- *             are the exception: a function that takes an op consumes it, even if it fails (see
- *             op.h).
+ *             are the exception: a function that takes an op consumes it, even if it fails, unless
+ *             it fails with FULL (see op.h).
  * Errors      Every function that can fail returns acu_status, except op constructors, which carry
  *             the failure to the submit. Results come back through the last parameter, which is set
  *             on success only. The thread's error record (acu_last_error) or the future's

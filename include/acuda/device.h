@@ -39,8 +39,8 @@ typedef struct acu_open_options {
  * Nobody blocks. If host work, or work for several devices, cuts a submission into pieces, each
  * piece counts.
  *
- * A submission with `refuse_when_full` does not wait: it is refused with FULL while that
- * many are in flight, including those that wait on the host. (With a runtime thread, the submission
+ * A submission with `refuse_when_full` does not wait: it is refused with FULL while that many are
+ * in flight, including those that wait on the host. (With a runtime thread, the submission
  * that is being planned may count twice.) future.h shows how to try again.
  *
  * Even without this bound, acuda holds work back before the driver's own queue for a stream is

@@ -40,7 +40,8 @@ typedef struct acu_submit_options {
 } acu_submit_options;
 
 /*
- * Submit `op` (consumed) and return its future; `future` may be NULL if nobody will ask.
+ * Submit `op` (consumed, except after FULL) and return its future; `future` may be NULL if nobody
+ * will ask.
  *
  * `device` places those parts of the op that name no device themselves: the ones that make tensors
  * from nothing (acu_ones, ...). Parts with tensors or a kernel run where these are, whatever
@@ -58,12 +59,10 @@ typedef struct acu_submit_options {
  *
  * With `refuse_when_full`, the result is FULL while the bound of the device is reached: of
  * `device`, else the policy's or the stream's, else the default one. (Work for other devices waits
- * there.) In that case nothing was planned and no callback has run, but the op is consumed all the
- * same. To try again, make another op, or keep a reference to this one, and wait until something
- * completes:
- *   while ((st = acu_submit(device, acu_op_retain(op), &options, &future)) == ACU_ERR_FULL)
+ * there.) FULL is the one refusal after which the op is still the program's: nothing was planned
+ * and no callback has run. Release it, or try again when something has completed:
+ *   while ((st = acu_submit(device, op, &options, &future)) == ACU_ERR_FULL)
  *       acu_future_wait(an_earlier_one, ACU_FOREVER);
- *   acu_op_release(op);
  * (A submission that was given up is complete, but keeps its place until the device is done with
  * it. If all of them were given up, only acu_device_wait is left to wait with.)
  *

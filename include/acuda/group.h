@@ -43,11 +43,10 @@ ACU_API acu_group *acu_group_retain(acu_group *group);
 ACU_API void acu_group_release(acu_group *group);
 
 /*
- * acu_submit, as a member of the group: `op` is consumed; the options (a queue, a timeout, ...)
- * and `future` (may be NULL) mean the same. If acu_submit would refuse the op, so does this, and
- * the group does not fail for it.
- * Errors: acu_submit's; FULL (the group's limit); CANCELLED (the group failed, was
- * cancelled, or takes no more members): then nothing was planned.
+ * acu_submit, as a member of the group: `op` is consumed (except after FULL); the options (a queue,
+ * a timeout, ...) and `future` (may be NULL) mean the same. If acu_submit would refuse the op, so
+ * does this, and the group does not fail for it. Errors: acu_submit's; FULL (the group's limit);
+ * CANCELLED (the group failed, was cancelled, or takes no more members): then nothing was planned.
  */
 ACU_API acu_status acu_group_submit(acu_group *group, acu_device *device, acu_op *op,
                                     const acu_submit_options *options, acu_future **future);

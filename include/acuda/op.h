@@ -7,11 +7,13 @@
  * submitting thread, long before the GPU has computed anything: they see handles, not contents.
  *
  * An op is consumed by the function that takes it (a combinator, a launch, a submit), even if that
- * function fails. acu_op_release gives up an op that nobody took. acu_op_retain keeps an op for a
- * second use: it runs once, and all its users see the same result, or the same failure. Users in
- * another submission than the one that planned it differ in one way: if they work with some of its
- * values, they wait for, and fail with, only the work that makes those; if they pass values on, or
- * need none, they wait for, and fail with, the whole op.
+ * function fails, with one exception: a submit that fails with FULL, because a bound of the
+ * program's on work in flight is reached, leaves the op for another try. acu_op_release gives up an
+ * op that nobody took. acu_op_retain keeps an op for a second use: it runs once, and all its users
+ * see the same result, or the same failure. Users in another submission than the one that planned
+ * it differ in one way: if they work with some of its values, they wait for, and fail with, only
+ * the work that makes those; if they pass values on, or need none, they wait for, and fail with,
+ * the whole op.
  *
  * Constructors never fail. A bad one yields an op that carries the error and the program's source
  * line; the submit that receives it reports the error, and nothing of that op runs. Passing NULL
@@ -389,7 +391,7 @@ ACU_API acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t
  * An op that reports an error when it is submitted: for constructors, and for `fn` above, to
  * return. If `format` is NULL, the text is that of the thread's last error, from the call that just
  * failed, provided that it has this status. A status that is not an error (ACU_OK, ACU_NOT_READY)
- * is INVALID.
+ * is INVALID; FULL becomes LIMIT, because it is for the submit itself to say.
  */
 ACU_API acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format,
                             ...) ACU_PRINTF(4, 5);

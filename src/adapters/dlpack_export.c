@@ -178,11 +178,16 @@ static acu_status nothing(void *user, const acu_val *values, size_t count)
 static acu_status wait_for_host(const request *r)
 {
     acu_arg arg = acu_arg_tensor(r->tensor, r->read_only ? ACU_READ : ACU_UPDATE);
-    acu_op *op = acu_op_host(nothing, (acu_user){.data = NULL}, &arg, 1, ACU_SITE);
+    acu_op *op = acu_op_named(acu_op_host(nothing, (acu_user){.data = NULL}, &arg, 1, ACU_SITE),
+                              "dlpack_export");
     acu_future *future = NULL;
-    ACUI_TRY(acui_submit_public(r->tensor->buffer->device, acu_op_named(op, "dlpack_export"), NULL,
-                                0, r->function, &future));
-    acu_status status = acu_future_wait(future, r->timeout);
+    acu_status status = acui_submit_public(r->tensor->buffer->device, op, NULL, 0, r->function,
+                                           &future);
+    if (status == ACU_ERR_FULL)
+        acu_op_release(op);
+    if (status != ACU_OK)
+        return status;
+    status = acu_future_wait(future, r->timeout);
     acu_future_release(future);
     return status;
 }

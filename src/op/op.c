@@ -237,6 +237,14 @@ acu_op *acui_op_binary(const acui_op_class *class, acu_op *x, acu_op *y, acu_sit
     return op;
 }
 
+void acui_op_give_back(acu_op *given, acu_op *taken)
+{
+    if (taken == given && taken != &oom_op)
+        atomic_fetch_add_explicit(&taken->handles, 1, memory_order_relaxed);
+    else
+        acui_op_put(taken); /* one that stood for what could not be taken */
+}
+
 acu_op *acu_op_retain(acu_op *op)
 {
     if (op && op != &oom_op && acui_object_is(op, ACU_OBJECT_OP)) {

@@ -235,6 +235,9 @@ static inline acu_op *acui_op_take(acu_op *op, const acui_op_class *taker, acu_s
     return acui_op_take_slowly(op, taker, site);
 }
 
+/* Undo acui_op_take(given) that gave `taken`: the program has its reference again. */
+void acui_op_give_back(acu_op *given, acu_op *taken);
+
 /* The op's input i, taken out of it: the caller has the reference, and NULL is left there. */
 /* At the end of a callback of `op`: takes the op that it returned, or says why there is none.
  * `function` is what the callback was given to. Errors: CALLBACK. */

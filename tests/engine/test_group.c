@@ -300,12 +300,13 @@ static void a_bound_on_members(void **state)
     acu_future *next;
     acu_future_release(submit(group, device, at_gate(x)));
     acu_future_release(submit(group, device, acu_to_device(device, x)));
-    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_FULL,
-                 "its limit allows, 2");
+    acu_op *op = constant(1); /* which FULL leaves to the program */
+    assert_fails(acu_group_submit(group, device, op, NULL, NULL), ACU_ERR_FULL, "its limit allows, 2");
     test_host_gate_open();
     assert_works(acu_group_wait(group, ACU_FOREVER));
-    assert_fails(acu_group_submit(group, device, constant(1), NULL, NULL), ACU_ERR_FULL,
+    assert_fails(acu_group_submit(group, device, op, NULL, NULL), ACU_ERR_FULL,
                  "its limit allows, 2"); /* until they are taken */
+    acu_op_release(op);
     for (int i = 0; i < 5; i++) {
         assert_works(acu_group_wait_any(group, ACU_FOREVER, &next));
         ends(next, ACU_OK);
@@ -503,12 +504,15 @@ static void *submit_many(void *user)
 {
     crowd *c = user;
     for (int i = 0; i < 200; i++) {
-        acu_status status = acu_group_submit(c->group, c->device, constant(1), NULL, NULL);
+        acu_op *op = constant(1);
+        acu_status status = acu_group_submit(c->group, c->device, op, NULL, NULL);
         if (status == ACU_OK)
             atomic_fetch_add(&c->accepted, 1);
-        else if (status == ACU_ERR_FULL)
-            atomic_fetch_add(&c->full, 1), acu_group_wait(c->group, ACU_FOREVER);
-        else if (status == ACU_ERR_CANCELLED)
+        else if (status == ACU_ERR_FULL) {
+            atomic_fetch_add(&c->full, 1);
+            acu_op_release(op);
+            acu_group_wait(c->group, ACU_FOREVER);
+        } else if (status == ACU_ERR_CANCELLED)
             atomic_fetch_add(&c->refused, 1);
     }
     return NULL;

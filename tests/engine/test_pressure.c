@@ -131,13 +131,12 @@ static void or_is_refused(void **state)
     acu_future *b = submit_with(device, noted(0), options);
     const acu_submit_options on_stream = options;
     options.stream = NULL;
-    assert_fails(acu_submit(device, noted(0), &options, &c), ACU_ERR_FULL, "2|device 0");
-    /* The op is kept for another try; nothing of it is planned. */
+    /* The op is still the program's, for another try; nothing of it is planned. */
     int planned = 0;
     acu_op *kept = acu_then(noted(0), count_planning, &planned);
-    assert_fails(acu_submit(device, acu_op_retain(kept), &options, &c), ACU_ERR_FULL, "");
-    assert_fails(acu_submit(NULL, acu_op_retain(kept), &options, &c), ACU_ERR_FULL, "");
-    assert_fails(acu_submit(NULL, acu_op_retain(kept), &on_stream, &c), ACU_ERR_FULL, "");
+    assert_fails(acu_submit(device, kept, &options, &c), ACU_ERR_FULL, "2|device 0");
+    assert_fails(acu_submit(NULL, kept, &options, &c), ACU_ERR_FULL, "");
+    assert_fails(acu_submit(NULL, kept, &on_stream, &c), ACU_ERR_FULL, "");
     assert_int_equal(planned, 0);
     test_gate_open();
     wait_and_drop(a);
@@ -146,6 +145,41 @@ static void or_is_refused(void **state)
     wait_and_drop(submit_with(device, kept, options));
     assert_int_equal(planned, 1);
     wait_and_drop(submit_with(device, noted(0), options));
+    acu_stream_release(stream);
+    finish(device);
+}
+
+static void note_release(void *user)
+{
+    atomic_fetch_add((_Atomic(int) *)user, 1);
+}
+
+/* Every other refusal takes the op, also one that comes before anything looks whether there is room;
+ * and what only looks like FULL, an op that says so, is not. */
+static void only_full_leaves_the_op(void **state)
+{
+    (void)state;
+    acu_device *device = open_bounded(1);
+    acu_stream *stream;
+    _Atomic(int) released = 0;
+    assert_works(acu_stream_create(device, 0, &stream));
+    acu_future *a = occupy(device, stream), *none = NULL;
+    acu_submit_options full = {.size = sizeof full, .refuse_when_full = true};
+    acu_submit_options no_size = {.refuse_when_full = true};
+    acu_op *op = acu_op_then(acu_ones(ACU_F32, ACU_SHAPE(4)), count_planning,
+                             ACU_USER(&released, note_release), ACU_SITE);
+    assert_fails(acu_submit(device, op, &full, &none), ACU_ERR_FULL, "1");
+    assert_int_equal(atomic_load(&released), 0);
+    assert_fails(acu_submit(device, op, &no_size, &none), ACU_ERR_INVALID, "size");
+    assert_int_equal(atomic_load(&released), 1);
+    assert_fails(acu_submit(device, NULL, &full, &none), ACU_ERR_FULL, "");
+    test_gate_open();
+    wait_and_drop(a);
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    op = acu_op_fail(ACU_ERR_FULL, "mine", ACU_SITE, "no room");
+    acu_status status = acu_submit(device, op, NULL, &none);
+    assert_true(status < 0 && status != ACU_ERR_FULL);
+    assert_null(none);
     acu_stream_release(stream);
     finish(device);
 }
@@ -343,8 +377,8 @@ static void handed_over_work_counts(void **state)
     f[1] = submit_with(device, noted(1), how);
     how.refuse_when_full = true;
     acu_op *kept = noted(2);
-    assert_fails(acu_submit(device, acu_op_retain(kept), &how, &f[2]), ACU_ERR_FULL, "in flight");
-    assert_fails(acu_submit(NULL, acu_op_retain(kept), &how, &f[2]), ACU_ERR_FULL, "in flight");
+    assert_fails(acu_submit(device, kept, &how, &f[2]), ACU_ERR_FULL, "in flight");
+    assert_fails(acu_submit(NULL, kept, &how, &f[2]), ACU_ERR_FULL, "in flight");
     how.refuse_when_full = false;
     f[2] = submit_with(device, kept, how);
     test_gate_open();
@@ -407,6 +441,7 @@ int main(void)
         cmocka_unit_test(more_waits_on_the_host),
         cmocka_unit_test(or_is_refused),
         cmocka_unit_test(but_not_for_what_the_device_has_finished),
+        cmocka_unit_test(only_full_leaves_the_op),
         cmocka_unit_test(the_urgent_go_first),
         cmocka_unit_test(each_priority_keeps_its_order),
         cmocka_unit_test(pieces_do_not_wait_for_each_other),

@@ -423,9 +423,8 @@ static acu_status submit_alone(program *p, acu_op *op, const acu_submit_options 
     if (!options->refuse_when_full)
         return acu_submit(NULL, op, options, future);
     acu_status st;
-    while ((st = acu_submit(NULL, acu_op_retain(op), options, future)) == ACU_ERR_FULL)
+    while ((st = acu_submit(NULL, op, options, future)) == ACU_ERR_FULL)
         acu_device_wait(p->m->devices[0], ACU_US(50));
-    acu_op_release(op);
     return st;
 }
 

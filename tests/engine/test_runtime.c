@@ -148,13 +148,15 @@ static void full_ring(void **state)
     for (int i = 0; i < RING; i++)
         assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), NULL, NULL));
     acu_future *none = NULL;
-    assert_fails(acu_submit(device, acu_fill(x, acu_i32(-1)), NULL, &none), ACU_ERR_FULL,
-                 "1024 submissions");
+    acu_op *op = acu_fill(x, acu_i32(-1));
+    assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_FULL, "1024 submissions");
     assert_null(none);
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_FULL, "1024 submissions");
     test_host_gate_open();
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    wait_and_drop(test_submit(device, acu_dup(x))); /* there is room again */
     holds(x, RING - 1);
+    wait_and_drop(test_submit(device, op)); /* there is room again, and it is still the program's */
+    holds(x, -1);
     acu_tensor_release(x);
     finish(device);
 }

@@ -865,8 +865,10 @@ static void groups(void **state)
     row("G1");
     assert_works(acu_group_create(&options, &group));
     assert_works(acu_group_submit(group, b.device, ones(), NULL, NULL));
-    assert_fails(acu_group_submit(group, b.device, ones(), NULL, NULL), ACU_ERR_FULL,
+    acu_op *kept = ones();
+    assert_fails(acu_group_submit(group, b.device, kept, NULL, NULL), ACU_ERR_FULL,
                  "acu_group_submit|its limit allows, 1");
+    acu_op_release(kept);
     row("G2");
     assert_works(acu_group_cancel(group));
     assert_fails(acu_group_submit(group, b.device, ones(), NULL, NULL), ACU_ERR_CANCELLED,

@@ -328,7 +328,8 @@ acu_status acu_group_submit(acu_group *group, acu_device *device, acu_op *op,
     if (status == ACU_OK)
         status = reserve(group, __func__, &m);
     if (status != ACU_OK) {
-        acu_op_release(op);
+        if (status != ACU_ERR_FULL)
+            acu_op_release(op);
         return status;
     }
     status = acui_submit_public(device, op, options, future || group->collect ? 0 : ACUI_UNWANTED,

@@ -68,6 +68,8 @@ static void submit_claimed(acu_future *future)
     future->scheduled.op = NULL;
     acu_stream *stream = future->scheduled.stream;
     acu_status status = acui_submit(stream->device, op, &options, stream, future);
+    if (status == ACU_ERR_FULL)
+        acui_op_put(op);
     if (status != ACU_OK) {
         acui_future_sign(future, acui_error()); /* it may have been refused before it was planned */
         acui_fault *fault = acui_fault_new(acui_error());

@@ -434,8 +434,13 @@ acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
 acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function)
 {
     acu_future *future;
-    ACUI_TRY(acui_submit_public(NULL, op, NULL, ACUI_WAITED | ACUI_UNWANTED, function, &future));
-    acu_status status = wait_alone(future, own);
+    acu_status status =
+        acui_submit_public(NULL, op, NULL, ACUI_WAITED | ACUI_UNWANTED, function, &future);
+    if (status == ACU_ERR_FULL)
+        acu_op_release(op);
+    if (status != ACU_OK)
+        return status;
+    status = wait_alone(future, own);
     acu_future_release(future);
     return status;
 }

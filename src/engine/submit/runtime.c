@@ -283,7 +283,7 @@ bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_option
     if (!runtime)
         return false;
     *status = hand_over(runtime, device, op, options, stream, future);
-    if (*status != ACU_OK)
+    if (*status != ACU_OK && *status != ACU_ERR_FULL)
         acui_op_put(op);
     return true;
 }

@@ -181,6 +181,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
      * it. */
     if (status == ACU_OK && options->refuse_when_full)
         status = acui_check_room(place, 0, true);
+    if (status == ACU_ERR_FULL)
+        return status;
     if (status == ACU_OK && (stream || options->stream))
         status = acui_stream_check_capture(stream ? stream : options->stream);
     acui_submission *s = status == ACU_OK ? acui_submission_new(options, stream, future) : NULL;
@@ -221,6 +223,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
             acui_future_give_results(future, &results);
     } else {
         acu_error record = *acui_error(); /* releasing must not change what the caller sees */
+        if (record.status == ACU_ERR_FULL) /* of a load, say: a FULL submit keeps the op */
+            record.status = ACU_ERR_LIMIT;
         abandon(s, &values, &results);
         close_planned(s, place);
         return acui_error_restore(&record);
@@ -323,6 +327,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     if (options.queue)
         acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
     status = acui_submit(device, taken, &options, NULL, f);
+    bool full = status == ACU_ERR_FULL;
     if (status != ACU_OK) {
         if (!acui_error()->file && !acui_error()->op[0]) /* it is about no op, but about the call */
             acui_error_by(status, function);
@@ -331,13 +336,14 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
         if (options.queue && !acui_queue_forget(f))
             status = ACU_OK;
     }
-    if (status != ACU_OK) {
-        acu_future_release(f);
-    } else if (future) {
+    if (full && status == ACU_OK)
+        acui_op_put(taken);
+    else if (full)
+        acui_op_give_back(op, taken);
+    if (status == ACU_OK && future)
         *future = f;
-    } else {
+    else
         acu_future_release(f);
-    }
     return status;
 }
 

@@ -7,7 +7,8 @@
 
 /* ---- submit.c ---- */
 /* Plan and submit a taken op. With `future`, its values and outcome go there; on failure the caller
- * still owns the future, and nothing refers to it. */
+ * still owns the future, and nothing refers to it. The op is gone, except after FULL, which is
+ * found before anything looks at the op: then it is still the caller's, taken. */
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_stream *stream, acu_future *future);
 /* The same, or hand it over to a runtime thread (runtime.h). Then it has not failed yet, but may
@@ -23,7 +24,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
  * now. If that fails, it never runs, and the submission fails when it has been planned. */
 void acui_flush_planning(void);
-/* acu_submit, with what is known about the future: `how`, ORed. `function` is what the program
+/* acu_submit, which leaves the op to the program after FULL, with what is known about the future: `how`, ORed. `function` is what the program
  * called. */
 enum {
     ACUI_UNWANTED = 1, /* nobody will ask it for values */
