@@ -46,7 +46,7 @@ static bed open_bed(void)
     bed b;
     acu_module *module;
     MUST(acu_open(NULL, &b.device));
-    MUST(acu_module_load_ptx(b.device, NULL, losses_ptx, &module));
+    MUST(acu_module_load(b.device, ACU_PTX(NULL, losses_ptx), &module));
     MUST(acu_kernel_get(module, "late", &b.late));
     MUST(acu_tensor_alloc(b.device, ACU_I32, ACU_SHAPE(3), &b.x));
     MUST(acu_queue_create(NULL, &b.queue));
@@ -73,7 +73,7 @@ static void note(void *user, acu_future *future, acu_status status)
 
 static void await_callback(acu_future *future)
 {
-    MUST(acu_future_on_complete(future, note, (acu_user){0}));
+    MUST(acu_future_when_complete(future, NULL, 0, note, (acu_user){0}));
     pthread_mutex_lock(&news.lock);
     while (!news.done)
         pthread_cond_wait(&news.told, &news.lock);
@@ -86,7 +86,7 @@ static void await_queue(bed *b, acu_future *future, bool descriptor)
     acu_completion done;
     size_t count = 0;
     struct pollfd fd = {.fd = acu_queue_fd(b->queue), .events = POLLIN};
-    MUST(acu_future_notify(future, b->queue, 1));
+    MUST(acu_future_when_complete(future, b->queue, 1, NULL, ACU_USER(NULL)));
     if (descriptor) {
         poll(&fd, 1, -1);
         MUST(acu_queue_take(b->queue, &done, 1, &count));

@@ -190,7 +190,7 @@ static void submit(worker *w, acu_op *op, unsigned writes)
         bench_must(status, "acu_submit", __FILE__, __LINE__);
     if (below(w, 4) == 0) {
         atomic_fetch_add(&owed_calls, 1);
-        MUST(acu_future_on_complete(f->future, note, owe()));
+        MUST(acu_future_when_complete(f->future, NULL, 0, note, owe()));
     }
     if (below(w, 30) == 0)
         MUST(acu_future_cancel(f->future));
@@ -664,7 +664,7 @@ static void open_places(const settings *s)
         acu_module *module;
         options.ordinal = i;
         MUST(acu_open(&options, &p->device));
-        MUST(acu_module_load_ptx(p->device, NULL, soak_ptx, &module));
+        MUST(acu_module_load(p->device, ACU_PTX(NULL, soak_ptx), &module));
         MUST(acu_kernel_get(module, "add", &p->add));
         MUST(acu_kernel_get(module, "mix", &p->mix));
         acu_module_release(module);

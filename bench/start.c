@@ -86,7 +86,7 @@ static int run_acuda(void)
     acu_open_options options = {.size = sizeof options};
     must(acu_open(&options, &device));
     double opened = now_ms();
-    must(acu_module_load_ptx(device, NULL, start_ptx, &module));
+    must(acu_module_load(device, ACU_PTX(NULL, start_ptx), &module));
     must(acu_kernel_get(module, "twice", &kernel));
     acu_op *in = acu_const(ACU_F32, ACU_SHAPE(N), host);
     must(acu_sync(device, acu_first(acu_launch(kernel, acu_for_num_elems(N), acu_inout(in),

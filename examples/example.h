@@ -33,7 +33,7 @@ static inline acu_kernel *load_kernel(acu_device *device, const char *ptx, const
 {
     acu_module *module;
     acu_kernel *kernel;
-    check(acu_module_load_ptx(device, NULL, ptx, &module));
+    check(acu_module_load(device, ACU_PTX(NULL, ptx), &module));
     check(acu_kernel_get(module, name, &kernel));
     acu_module_release(module); /* the kernel keeps it */
     return kernel;

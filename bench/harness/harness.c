@@ -153,7 +153,7 @@ acu_kernel *bench_kernel(const bench *b, const char *ptx, const char *name)
 {
     acu_module *module;
     acu_kernel *kernel;
-    MUST(acu_module_load_ptx(b->device, NULL, ptx, &module));
+    MUST(acu_module_load(b->device, ACU_PTX(NULL, ptx), &module));
     MUST(acu_kernel_get(module, name, &kernel));
     acu_module_release(module);
     return kernel;

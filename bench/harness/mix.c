@@ -231,7 +231,7 @@ mix_forms mix_forms_load(const mix *m, int count)
     forms.kernels = calloc((size_t)count, sizeof(acu_kernel *));
     if (!forms.kernels)
         bench_die("no memory");
-    MUST(acu_module_load_ptx(m->b->device, NULL, ptx, &forms.module));
+    MUST(acu_module_load(m->b->device, ACU_PTX(NULL, ptx), &forms.module));
     for (int i = 0; i < count; i++) {
         snprintf(name, sizeof name, "mix_f%04d", i);
         MUST(acu_kernel_get(forms.module, name, &forms.kernels[i]));

@@ -19,7 +19,7 @@
  *             program that acuda calls: `then`, host work, completion callbacks, releases. Inside a
  *             callback, calls that wait for work or for acuda's threads fail with IN_CALLBACK.
  *             Calls that merely take time in the driver or a compiler are allowed: acu_open,
- *             acu_device_open_peer, acu_compile, acu_module_load and its variants. They hold up the
+ *             acu_device_open_peer, acu_compile, acu_module_load. They hold up the
  *             thread that runs the callback; for a completion callback that is the thread that
  *             reports all completions. acu_module_load_async does not hold it up.
  * Ownership   create/open/submit give the caller one reference. `release` gives it back, from any

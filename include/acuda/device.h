@@ -194,7 +194,7 @@ ACU_API acu_status acu_device_reset(acu_device *device, const acu_reset_options 
 /*
  * Wait until nothing that was submitted to the device so far is in flight, at most `timeout`
  * nanoseconds. By then its futures are complete, the resources it used are released, queues hold
- * its completions, and its callbacks (acu_future_on_complete) have returned: so do not call this
+ * its completions, and its callbacks (acu_future_when_complete) have returned: so do not call this
  * with a lock held that a callback takes. Work that callbacks submitted may still be in flight.
  * What is handed over to the runtime thread of any device is planned first, since only then it is
  * known which devices it is for.

@@ -133,17 +133,33 @@ ACU_API acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64
                                 size_t *index);
 
 /*
- * Call `fn` once with the status when the future completes, on one of acuda's threads (if it is
- * complete already, as soon as that thread gets to it), and then `user.release`. `fn` may submit,
- * but not wait, and should be short, because other callbacks wait for it. Any number of callbacks
- * may be added.
- * Threads that poll the future, or wait for it or for its group, may continue before the callback
- * has run. What `fn` uses is free once `user.release` is called, or once acu_device_wait or
- * acu_close has returned; these wait for callbacks too.
- * Errors: NO_MEMORY (then `user.release` has been called, and `fn` will not be).
+ * Tell somebody when the future is complete; if it is already, at once. In one of three ways:
+ *
+ *   acu_future_when_complete(f, NULL, 0, fn, ACU_USER(p))            a call on acuda's own thread
+ *   acu_future_when_complete(f, queue, 0, fn, ACU_USER(p))           a call in the program's loop
+ *   acu_future_when_complete(f, queue, tag, NULL, ACU_USER(NULL))    a completion on the queue
+ *
+ * future  Any future; one that was only scheduled is started. Any number may be told of one, each
+ *         exactly once, whether it succeeds, fails or is cancelled.
+ * queue   NULL: `fn` runs on one of acuda's threads, as soon as that gets to it. Otherwise the
+ *         completion goes to this queue (queue.h), and with `fn` that is called inside
+ *         acu_queue_take or acu_queue_wait of the queue, on the thread that takes: for programs
+ *         whose callbacks must run in their own loop (acuda/adapters/ attaches a queue to one).
+ * tag     The number of the completion, as in acu_submit_options. Not used with `fn`.
+ * fn      Called once with the status; NULL: the queue gets a completion. May submit, and take from
+ *         the queue, but not wait, and should be short, because other callbacks wait for it.
+ * user    For `fn`; `user.release` is called after it, or when the queue goes first. Without `fn`
+ *         there is none.
+ *
+ * Threads that poll the future, or wait for it or for its group, may continue before `fn` has run.
+ * What `fn` uses is free once `user.release` is called, or, without a queue, once acu_device_wait
+ * or acu_close has returned; these wait for callbacks too.
+ * Never blocks. Errors: INVALID (neither a queue nor a function, or user data without a function),
+ * NO_MEMORY; then `user.release` has been called, and `fn` will not be.
  */
 typedef void (*acu_future_fn)(void *user, acu_future *future, acu_status status);
-ACU_API acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user user);
+ACU_API acu_status acu_future_when_complete(acu_future *future, acu_queue *queue, uint64_t tag,
+                                            acu_future_fn fn, acu_user user);
 
 /*
  * The values that the op yields, known as soon as submit returns. A tensor can be used in further

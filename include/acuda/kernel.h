@@ -16,57 +16,104 @@ typedef struct acu_module acu_module;
 typedef struct acu_kernel acu_kernel;
 
 /*
- * Where the code of a module comes from: exactly one of `ptx`, `image`, `path` and `cuda`. With a
- * `name`, acu_kernel_find can find the module again; with NULL it can not. A name that a living
- * module of the device has is refused (BUSY), as is one that begins with "acuda." (INVALID).
+ * Where the code of a module comes from: exactly one of `ptx`, `image`, `path`, `cuda`, `module`
+ * and `library`.
  */
 typedef struct acu_module_source {
     size_t size;       /* sizeof(acu_module_source) */
-    const char *name;
+    const char *name;  /* by which acu_kernel_find can find the module again; NULL: it can not. A
+                        * name that a living module of the device has is refused (BUSY), as is one
+                        * that begins with "acuda." (INVALID) */
     const char *ptx;   /* PTX text, NUL-terminated */
-    const void *image; /* a cubin, fat binary or PTX in memory, of `bytes` bytes */
+    const void *image; /* a cubin, fat binary or PTX in memory, of `bytes` bytes. The software
+                        * device refuses cubins; of a fat binary it takes the PTX */
     size_t bytes;
     const char *path;  /* a file that holds one of these */
     const char *cuda;  /* CUDA C++ source, to be compiled (compile.h) */
     const acu_compile_options *compile; /* how to compile `cuda`; NULL: all defaults */
+    /* A module, or a library of the driver (CUDA 12.0 and newer), that somebody else loaded on the
+     * device, to be wrapped: its kernels can be launched and its variables used like others. It
+     * stays theirs: acuda does not unload it, and it must live until `user.release` is called,
+     * after the last use. acuda itself loads modules only: the driver turns a library into a module
+     * on each device anyway, and if it put that off until the first launch, that launch would load
+     * code. */
+    CUmodule module;
+    CUlibrary library;
+    acu_user user; /* of `module` or `library`. If the load fails, its release has been called
+                    * (except if `size` is not set: then nothing in the struct is looked at) */
 } acu_module_source;
+
+/*
+ * Sources for a call, without writing out the struct:
+ *   acu_module_load(device, ACU_PTX("saxpy", saxpy_ptx), &module);
+ */
+#ifdef __cplusplus
+ACU_END /* a temporary has no address in C++: it turns into one where it is passed */
+struct acui_source {
+    acu_module_source source;
+    operator const acu_module_source *() const { return &source; }
+};
+static inline acui_source acui_source_of(const char *name)
+{
+    acui_source s = {};
+    s.source.size = sizeof s.source;
+    s.source.name = name;
+    return s;
+}
+static inline acui_source acui_source_ptx(const char *name, const char *ptx)
+{
+    acui_source s = acui_source_of(name);
+    s.source.ptx = ptx;
+    return s;
+}
+static inline acui_source acui_source_image(const char *name, const void *image, size_t bytes)
+{
+    acui_source s = acui_source_of(name);
+    s.source.image = image;
+    s.source.bytes = bytes;
+    return s;
+}
+static inline acui_source acui_source_file(const char *name, const char *path)
+{
+    acui_source s = acui_source_of(name);
+    s.source.path = path;
+    return s;
+}
+static inline acui_source acui_source_cuda(const char *name, const char *cuda,
+                                           const acu_compile_options *compile)
+{
+    acui_source s = acui_source_of(name);
+    s.source.cuda = cuda;
+    s.source.compile = compile;
+    return s;
+}
+ACU_BEGIN
+#define ACU_PTX(name, text) acui_source_ptx((name), (text))
+#define ACU_IMAGE(name, data, count) acui_source_image((name), (data), (count))
+#define ACU_FILE(name, file) acui_source_file((name), (file))
+#define ACU_CUDA(name, text, options) acui_source_cuda((name), (text), (options))
+#else
+#define ACUI_SOURCE(called, ...)                                                                   \
+    (&(acu_module_source){.size = sizeof(acu_module_source), .name = (called), __VA_ARGS__})
+#define ACU_PTX(called, text) ACUI_SOURCE((called), .ptx = (text))
+#define ACU_IMAGE(called, data, count) ACUI_SOURCE((called), .image = (data), .bytes = (count))
+#define ACU_FILE(called, file) ACUI_SOURCE((called), .path = (file))
+#define ACU_CUDA(called, text, options) ACUI_SOURCE((called), .cuda = (text), .compile = (options))
+#endif
 
 /*
  * Load a module on `device`. acu_module_load_async (future.h) does it without blocking. All kernels
  * are resolved here, so that no launch ever loads code.
  *
- * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU). Driver:
- * cuModuleLoadDataEx, cuModuleGetFunction, cuFuncLoad, cuFuncGetAttribute, cuFuncGetParamInfo.
+ * Blocks: while the driver compiles (0.1 s for the first PTX of a process on a GPU), or loads what
+ * it had put off. Driver: cuModuleLoadDataEx, cuModuleGetFunction, cuFuncLoad, cuFuncGetAttribute,
+ * cuFuncGetParamInfo; for what is wrapped cuLibraryGetModule, cuModuleGetFunctionCount,
+ * cuModuleEnumerateFunctions, cuFuncGetName.
  * Errors: PTX (the record has the driver's log, with the line), those of acu_compile, IO (the
- * file), NOT_SUPPORTED, BUSY, INVALID, DRIVER.
+ * file), NOT_SUPPORTED (also a library, before CUDA 12.0), BUSY, INVALID, DRIVER.
  */
 ACU_API acu_status acu_module_load(acu_device *device, const acu_module_source *source,
                                    acu_module **module);
-/* The same, one function per kind of source. The software device refuses cubins; of a fat binary it
- * takes the PTX. */
-ACU_API acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
-                                       acu_module **module);
-ACU_API acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
-                                        acu_module **module);
-ACU_API acu_status acu_module_load_image(acu_device *device, const char *name, const void *image,
-                                         size_t bytes, acu_module **module);
-/*
- * Wrap a module, or a library of the driver (CUDA 12.0 and newer), that somebody else loaded on the
- * device. Its kernels can be launched and its variables used like others. It stays theirs: acuda
- * does not unload it, and it must live until `user.release` is called, after the last use; on
- * failure the release has been called. acuda itself loads modules only: the driver turns a library
- * into a module on each device anyway, and if it put that off until the first launch, that launch
- * would load code.
- *
- * Blocks: while code that the driver put off is loaded. Driver: cuLibraryGetModule,
- * cuModuleGetFunctionCount, cuModuleEnumerateFunctions, cuFuncGetName, cuFuncLoad,
- * cuFuncGetAttribute, cuFuncGetParamInfo. Errors: INVALID, BUSY, NOT_SUPPORTED (libraries, before
- * CUDA 12.0), DRIVER.
- */
-ACU_API acu_status acu_module_wrap_load(acu_device *device, const char *name, CUmodule raw,
-                                        acu_user user, acu_module **module);
-ACU_API acu_status acu_library_wrap_load(acu_device *device, const char *name, CUlibrary library,
-                                         acu_user user, acu_module **module);
 ACU_API acu_module *acu_module_retain(acu_module *module);
 ACU_API void acu_module_release(acu_module *module); /* its kernels keep the module as long as they
                                                       * live */

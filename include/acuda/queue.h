@@ -12,11 +12,11 @@
  *   size_t count;
  *   acu_queue_take(queue, done, 64, &count);      done[0].tag is 7
  *
- * A future may be put on any number of queues, and have callbacks as well. Each time it is put on a
- * queue gives one completion there, exactly once, even if the submission fails, is cancelled or its
- * device is lost. A thread that waits for the future itself may learn of its end a moment before
- * the completion is on the queue.
- * Any number of threads may submit to a queue and take from it.
+ * A future that exists already is put on a queue with acu_future_when_complete (future.h), on any
+ * number of queues, and may have callbacks as well. Each time gives one completion there, exactly
+ * once, even if the submission fails, is cancelled or its device is lost. A thread that waits for
+ * the future itself may learn of its end a moment before the completion is on the queue. Any number
+ * of threads may submit to a queue and take from it.
  */
 #ifndef ACUDA_QUEUE_H
 #define ACUDA_QUEUE_H
@@ -45,22 +45,6 @@ ACU_API acu_status acu_queue_create(const acu_queue_options *options, acu_queue 
  * queue's own take, that call still takes what is there. Never blocks; NULL is fine. */
 ACU_API acu_queue *acu_queue_retain(acu_queue *queue);
 ACU_API void acu_queue_release(acu_queue *queue);
-
-/*
- * Put the future on the queue: its completion is delivered when it is complete, or at once if it is
- * already. The same as `queue` and `tag` in the submit options, but for a future that exists
- * already; starts one that was only scheduled. Never blocks. Errors: NO_MEMORY.
- */
-ACU_API acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag);
-/*
- * Add a callback that runs inside acu_queue_take or acu_queue_wait of this queue, on the thread
- * that calls it: for programs whose callbacks must run in their own loop (acuda/adapters/ attaches
- * a queue to one). The callback may submit and take from the queue, but not wait. `user.release` is
- * called after it, or when the queue goes first. Errors: NO_MEMORY (then the release has been
- * called).
- */
-ACU_API acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn fn,
-                                   acu_user user);
 
 /*
  * Take completions, oldest first, and call callbacks: at most `room` of both together. *count is

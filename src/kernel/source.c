@@ -7,6 +7,7 @@
 #include "kernel/source.h"
 
 #include "base/alloc.h"
+#include "base/callback.h"
 #include "base/error.h"
 #include "base/inflate.h"
 #include "base/options.h"
@@ -20,20 +21,47 @@
 
 /* ---- what the program says ------------------------------------------------------------------- */
 
-acu_status acui_source_read(acu_module_source *source, acu_compile_options *compile,
-                            acu_device *device, const acu_module_source *given, bool waits,
-                            const char *function)
+static acu_status check_source(acu_module_source *source, acu_compile_options *compile,
+                               acu_device *device, bool waits, const char *function)
 {
     ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
-    ACUI_TRY(acui_options_read(source, sizeof *source, given, function));
-    if (!!source->ptx + !!source->image + !!source->path + !!source->cuda != 1)
-        return acui_fail(ACU_ERR_INVALID, "%s: give exactly one of ptx, image, path and cuda",
-                         function);
+    bool foreign = source->module || source->library;
+    int given = !!source->ptx + !!source->image + !!source->path + !!source->cuda +
+                !!source->module + !!source->library;
+    if (given != 1)
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s: give exactly one of ptx, image, path, cuda, module and library%s",
+                         function, given == 0 ? "; all are NULL" : "");
+    if (!foreign && (source->user.data || source->user.release))
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s: user data is for a module or library that is wrapped", function);
+    if (source->library && !acu_driver_has(ACU_CALL_LibraryGetModule))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "%s: the driver is older than CUDA 12.0, and has no libraries", function);
     if (source->cuda) {
         ACUI_TRY(acui_compile_options_read(compile, source->compile, waits, function));
         source->compile = compile;
     }
     return acui_device_check(device);
+}
+
+void acui_source_drop(const acu_module_source *source)
+{
+    acu_error record = *acui_error(); /* the release must not change what the caller sees */
+    acui_user_release(source->user);
+    acui_error_restore(&record);
+}
+
+acu_status acui_source_read(acu_module_source *source, acu_compile_options *compile,
+                            acu_device *device, const acu_module_source *given, bool waits,
+                            const char *function)
+{
+    acu_status st = acui_options_read(source, sizeof *source, given, function);
+    if (st == ACU_OK)
+        st = check_source(source, compile, device, waits, function);
+    if (st != ACU_OK)
+        acui_source_drop(source);
+    return st;
 }
 
 static const char *words_of(const acu_module_source *source)
@@ -42,7 +70,10 @@ static const char *words_of(const acu_module_source *source)
         return source->path;
     if (source->name)
         return source->name;
-    return source->ptx ? "PTX" : source->cuda ? "source.cu" : "the image";
+    return source->ptx                          ? "PTX"
+           : source->cuda                       ? "source.cu"
+           : source->module || source->library ? "what is wrapped"
+                                                : "the image";
 }
 
 /* ---- getting the code, and loading it -------------------------------------------------------- */
@@ -99,11 +130,29 @@ static acu_status load_built_in(acu_module *module, const acu_module_source *sou
     return st;
 }
 
+/* Wraps what somebody else loaded; it is not unloaded here. */
+static acu_status wrap(acu_module *module, const acu_module_source *source)
+{
+    acui_entered entered;
+    ACUI_TRY(acui_enter(module->device, &entered));
+    acu_status st = ACU_OK;
+    module->foreign = true;
+    module->raw = source->module;
+    if (source->library)
+        st = ACUI_DEV(module->device, LibraryGetModule, &module->raw, source->library);
+    if (st == ACU_OK)
+        st = acui_functions_find(module, NULL, 0);
+    acui_leave(&entered);
+    return st;
+}
+
 static acu_status load_source(acu_module *module, const acu_module_source *source, bool ends)
 {
     acui_error_keep_log(NULL);
     if (module->built_in)
         return load_built_in(module, source);
+    if (source->module || source->library)
+        return wrap(module, source);
     if (source->cuda)
         return load_cuda(module, source);
     if (source->path)
@@ -120,12 +169,16 @@ static acu_status load_source(acu_module *module, const acu_module_source *sourc
 
 /* ---- here ------------------------------------------------------------------------------------ */
 
-static acu_status load_here(acu_device *device, const acu_module_source *source,
-                            acu_module **module)
+/* From here on the module has the source's user data, and releases it when it goes. */
+static acu_status new_module(acu_device *device, const acu_module_source *source, bool built_in,
+                             acu_module **module)
 {
-    acu_module *m = NULL;
-    ACUI_TRY(acui_module_new(device, source->name, false, &m));
-    return acui_module_finish(m, load_source(m, source, false), module);
+    acu_status st = acui_module_new(device, source->name, built_in, module);
+    if (st == ACU_OK)
+        (*module)->user = source->user;
+    else
+        acui_source_drop(source);
+    return st;
 }
 
 acu_status acu_module_load(acu_device *device, const acu_module_source *given, acu_module **module)
@@ -133,43 +186,13 @@ acu_status acu_module_load(acu_device *device, const acu_module_source *given, a
     acu_module_source source;
     acu_compile_options compile;
     ACUI_TRY(acui_source_read(&source, &compile, device, given, true, __func__));
-    if (!module)
+    if (!module) {
+        acui_source_drop(&source);
         return acui_fail(ACU_ERR_INVALID, "acu_module_load: nowhere to put the module");
-    return load_here(device, &source, module);
-}
-
-/* The checks with which the short forms begin. */
-static acu_status check_request(acu_device *device, const void *code, acu_module **module,
-                                const char *function)
-{
-    ACUI_TRY(acui_object_check(device, ACU_OBJECT_DEVICE, function));
-    if (!module)
-        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put the module", function);
-    if (!code)
-        return acui_fail(ACU_ERR_INVALID, "%s: there is no code: NULL", function);
-    return ACU_OK;
-}
-
-acu_status acu_module_load_ptx(acu_device *device, const char *name, const char *ptx,
-                               acu_module **module)
-{
-    ACUI_TRY(check_request(device, ptx, module, __func__));
-    return load_here(device, &(acu_module_source){.name = name, .ptx = ptx}, module);
-}
-
-acu_status acu_module_load_image(acu_device *device, const char *name, const void *data,
-                                 size_t bytes, acu_module **module)
-{
-    ACUI_TRY(check_request(device, data, module, __func__));
-    const acu_module_source source = {.name = name, .image = data, .bytes = bytes};
-    return load_here(device, &source, module);
-}
-
-acu_status acu_module_load_file(acu_device *device, const char *name, const char *path,
-                                acu_module **module)
-{
-    ACUI_TRY(check_request(device, path, module, __func__));
-    return load_here(device, &(acu_module_source){.name = name, .path = path}, module);
+    }
+    acu_module *m = NULL;
+    ACUI_TRY(new_module(device, &source, false, &m));
+    return acui_module_finish(m, load_source(m, &source, false), module);
 }
 
 /* ---- on another thread ----------------------------------------------------------------------- */
@@ -237,7 +260,8 @@ static bool copy_source(load *l, const acu_module_source *source)
     if (!copy(&l->path, source->path, source->path ? strlen(source->path) : 0) ||
         !copy(&l->code, code, bytes))
         return false;
-    l->source = (acu_module_source){.name = l->module->name, .path = l->path, .bytes = bytes};
+    l->source = (acu_module_source){.name = l->module->name, .path = l->path, .bytes = bytes,
+                                    .module = source->module, .library = source->library};
     if (source->ptx)
         l->source.ptx = l->code;
     else if (source->cuda) {
@@ -274,7 +298,7 @@ acu_status acui_load_begin(acu_device *device, const acu_module_source *source, 
 {
     acu_module *m = NULL;
     load *l = NULL;
-    ACUI_TRY(acui_module_new(device, source->name, built_in, &m));
+    ACUI_TRY(new_module(device, source, built_in, &m));
     acu_status st = load_new(m, source, watch, &l);
     if (st == ACU_OK) {
         st = acui_loader_give(&l->job);

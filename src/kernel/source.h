@@ -17,14 +17,16 @@ typedef struct acui_load_watch {
 /*
  * Begin to load a module, which may be used at once (kernel.h). What the source points to is
  * copied, unless the module is built in. Never blocks. Errors: INVALID, BUSY (the name), NO_MEMORY,
- * FULL; after these nobody is told.
+ * FULL; after these nobody is told, and the source's user data has been released.
  */
 acu_status acui_load_begin(acu_device *device, const acu_module_source *source, bool built_in,
                            const acui_load_watch *watch, acu_module **module);
 /* Read and check a source that a program gives; its options to compile go to *compile. `waits`: for
- * a call that may wait. */
+ * a call that may wait. On failure its user data has been released. */
 acu_status acui_source_read(acu_module_source *source, acu_compile_options *compile,
                             acu_device *device, const acu_module_source *given, bool waits,
                             const char *function);
+/* Release its user data, when nothing will come of it. */
+void acui_source_drop(const acu_module_source *source);
 
 #endif

@@ -213,7 +213,7 @@ static void callbacks_come_in_the_loop(void **state)
     for (int i = 0; i < 10; i++) {
         acu_future *future;
         assert_works(acu_submit(t.device, work(), NULL, &future));
-        assert_works(acu_future_call(future, t.queue, called, ACU_USER(&t, released)));
+        assert_works(acu_future_when_complete(future, t.queue, 0, called, ACU_USER(&t, released)));
         acu_future_release(future);
     }
     submit_tagged(1); /* nobody receives this one: it is dropped */
@@ -503,7 +503,7 @@ static void stopping_in_a_callback_loses_nothing(void **state)
     acu_future *future;
     acu_submit_options options = {.size = sizeof options, .queue = t.queue, .tag = 0};
     assert_works(acu_submit(t.device, work(), &options, &future));
-    assert_works(acu_future_call(future, t.queue, called, ACU_USER(&t)));
+    assert_works(acu_future_when_complete(future, t.queue, 0, called, ACU_USER(&t)));
     options.tag = 1;
     assert_works(acu_submit(t.device, work(), &options, NULL));
     acu_future_release(future);
@@ -525,7 +525,7 @@ static void stopping_in_a_callback_keeps_the_others(void **state)
     for (uint64_t i = 0; i < EACH; i++) {
         acu_future *future;
         assert_works(acu_submit(t.device, work(), NULL, &future));
-        assert_works(acu_future_call(future, t.queue, called, ACU_USER(&t)));
+        assert_works(acu_future_when_complete(future, t.queue, 0, called, ACU_USER(&t)));
         acu_future_release(future);
         submit_tagged(i);
     }
@@ -561,8 +561,8 @@ static void stopping_in_a_callback_keeps_the_order(void **state)
     assert_works(acu_device_wait(t.device, ACU_FOREVER));
     for (uint64_t i = 0; i < ALL; i++) {
         if (i == FIRST)
-            assert_works(acu_future_call(futures[i], t.queue, called, ACU_USER(&t)));
-        assert_works(acu_future_notify(futures[i], t.queue, i));
+            assert_works(acu_future_when_complete(futures[i], t.queue, 0, called, ACU_USER(&t)));
+        assert_works(acu_future_when_complete(futures[i], t.queue, i, NULL, ACU_USER(NULL)));
         acu_future_release(futures[i]);
     }
     while (t.adapter)

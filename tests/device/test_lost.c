@@ -57,7 +57,7 @@ static void refuses_everything_with_the_first_fault(void **state)
     REFUSED(acu_buffer_create(device, 16, &buffer));
     REFUSED(acu_buffer_create_pinned(device, 16, &buffer));
     REFUSED(acu_device_memory(device, NULL, NULL));
-    REFUSED(acu_module_load_ptx(device, NULL, ".version 6.3", &module));
+    REFUSED(acu_module_load(device, ACU_PTX(NULL, ".version 6.3"), &module));
     acu_device *again = NULL;
     acu_open_options options = test_options(0);
     REFUSED(acu_open(&options, &again));

@@ -261,7 +261,7 @@ static void modules(void **state)
     snprintf(load, sizeof load, "ModuleLoadDataEx ModuleGetFunction FuncGetAttribute%s%s",
              acu_driver_has(ACU_CALL_FuncLoad) ? " FuncLoad" : "",
              acu_driver_has(ACU_CALL_FuncGetParamInfo) ? " FuncGetParamInfo" : "");
-    CALLS(load, acu_module_load_ptx(device, "claims", ptx, &module));
+    CALLS(load, acu_module_load(device, ACU_PTX("claims", ptx), &module));
     CALLS("", acu_kernel_get(module, "nothing", &kernel));
     acu_kernel_release(kernel);
     CALLS("", acu_kernel_find(device, "claims", "nothing", &kernel));

@@ -306,7 +306,7 @@ static void everybody_is_told_once(void **state)
     pthread_t waiter;
     void *status;
     assert_int_equal(pthread_create(&waiter, NULL, wait_for, future), 0);
-    assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, NULL, 0, note, ACU_USER(NULL)));
     assert_works(acu_future_cancel(future));
     assert_works(acu_future_cancel(future));
     pthread_join(waiter, &status);
@@ -315,7 +315,7 @@ static void everybody_is_told_once(void **state)
     size_t index = 9;
     assert_int_equal(acu_wait_any(both, 2, ACU_FOREVER, &index), ACU_ERR_CANCELLED);
     assert_int_equal(index, 0);
-    assert_works(acu_future_on_complete(future, note, ACU_USER(NULL))); /* late */
+    assert_works(acu_future_when_complete(future, NULL, 0, note, ACU_USER(NULL))); /* late */
     open_gate(gate);
     acu_future_release(future);
     acu_tensor_release(host);
@@ -338,7 +338,7 @@ static void callbacks_may_cancel(void **state)
     acu_future *gate = close_gate(device, host);
     acu_future *held = test_submit(device, counting(acu_in(host)));
     acu_future *first = test_submit(device, acu_full(VECTOR, acu_i32(1)));
-    assert_works(acu_future_on_complete(first, cancel_other, ACU_USER(held)));
+    assert_works(acu_future_when_complete(first, NULL, 0, cancel_other, ACU_USER(held)));
     assert_int_equal(acu_future_wait(held, ACU_FOREVER), ACU_ERR_CANCELLED);
     open_gate(gate);
     acu_future_release(first);

@@ -55,7 +55,7 @@ static void call_in_next_session(void)
     last_turn next = {.called = 0};
     acu_device *device = test_open();
     acu_future *future = test_submit(device, acu_full(VECTOR, acu_i32(1)));
-    assert_works(acu_future_on_complete(future, count_call, ACU_USER(&next)));
+    assert_works(acu_future_when_complete(future, NULL, 0, count_call, ACU_USER(&next)));
     while (!atomic_load(&next.called)) /* only the reactor looks */
         sched_yield();
     acu_future_release(future);
@@ -65,7 +65,7 @@ static void call_in_next_session(void)
 
 static void add_callback(last_turn *turn, acu_future *future)
 {
-    assert_works(acu_future_on_complete(future, count_call, ACU_USER(turn)));
+    assert_works(acu_future_when_complete(future, NULL, 0, count_call, ACU_USER(turn)));
 }
 
 static void the_next_session_has_its_own_reactor(void **state)
@@ -79,7 +79,7 @@ static void the_next_session_has_its_own_reactor(void **state)
 static void submit_called(last_turn *turn, acu_op *op)
 {
     acu_future *future = test_submit(turn->device, op);
-    assert_works(acu_future_on_complete(future, count_call, ACU_USER(turn)));
+    assert_works(acu_future_when_complete(future, NULL, 0, count_call, ACU_USER(turn)));
     acu_future_release(future);
 }
 
@@ -201,8 +201,9 @@ static void the_last_close_waits_for_a_thread_that_cancels(void **state)
     test_gate_close(device, acu_stream_raw(stream));
     acu_submit_options options = {.size = sizeof options, .stream = stream};
     assert_works(acu_submit(device, acu_full(VECTOR, acu_i32(1)), &options, &future));
-    assert_works(acu_future_notify(future, queue, 0));
-    assert_works(acu_future_on_complete(future, count_given_up, ACU_USER((void *)&called)));
+    assert_works(acu_future_when_complete(future, queue, 0, NULL, ACU_USER(NULL)));
+    assert_works(
+        acu_future_when_complete(future, NULL, 0, count_given_up, ACU_USER((void *)&called)));
     assert_int_equal(pthread_create(&canceller, NULL, cancel, future), 0);
     while (acu_future_error(future, NULL) == ACU_NOT_READY)
         sched_yield();
@@ -264,7 +265,7 @@ static void *submit_on(void *user)
         acu_future *future = NULL;
         assert_works(acu_submit(o->device, some_op(o, i % 4), &options, &future));
         atomic_fetch_add(&o->submitted, 1);
-        assert_works(acu_future_on_complete(future, count_any, ACU_USER(o)));
+        assert_works(acu_future_when_complete(future, NULL, 0, count_any, ACU_USER(o)));
         if (i % 3 == 0)
             assert_works(acu_future_cancel(future));
         acu_future_release(future);

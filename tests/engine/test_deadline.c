@@ -128,7 +128,7 @@ static void callbacks_come_by_themselves(void **state)
     told = late = 0;
     for (int i = 0; i < MANY; i++) { /* in any order */
         futures[i] = submit_until(&b, constant(i), ACU_US(1 + test_below(&random, 20000)));
-        assert_works(acu_future_on_complete(futures[i], note, ACU_USER(NULL)));
+        assert_works(acu_future_when_complete(futures[i], NULL, 0, note, ACU_USER(NULL)));
     }
     acu_future *patient = submit_until(&b, constant(0), ACU_SECONDS(1000));
     pthread_mutex_lock(&lock);
@@ -182,7 +182,7 @@ static void what_is_not_issued_by_then_never_is(void **state)
     acu_submit_options options = {.size = sizeof options, .timeout = ACU_MS(1)};
     acu_op *op = acu_op_foreign(count_run, ACU_USER(NULL), ACU_ARGS(acu_in(host)), ACU_SITE);
     assert_works(acu_submit(device, op, &options, &future));
-    assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, NULL, 0, note, ACU_USER(NULL)));
     assert_works(acu_future_wait(gate, ACU_FOREVER));
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_int_equal(atomic_load(&runs), 0);
@@ -200,7 +200,7 @@ static void what_is_not_issued_by_then_never_is(void **state)
     options.timeout = ACU_MS(1);
     acu_op *last = acu_copy(empty, host);
     assert_works(acu_submit(device, last, &options, &future));
-    assert_works(acu_future_on_complete(future, note, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, NULL, 0, note, ACU_USER(NULL)));
     assert_works(acu_future_wait(gate, ACU_FOREVER));
     assert_works(acu_device_wait(device, ACU_FOREVER));
     assert_int_equal(atomic_load(&runs), 0);

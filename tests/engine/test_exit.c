@@ -45,7 +45,7 @@ static bed open_bed(bool runtime_thread)
     acu_open_options options = test_options(0);
     options.runtime_thread = runtime_thread;
     MUST(acu_open(&options, &b.device));
-    MUST(acu_module_load_ptx(b.device, NULL, test_exit_ptx, &module));
+    MUST(acu_module_load(b.device, ACU_PTX(NULL, test_exit_ptx), &module));
     MUST(acu_kernel_get(module, "busy", &b.busy));
     MUST(acu_sync(b.device, acu_zeros(ACU_I32, ACU_SHAPE(1)), &b.x));
     return b;
@@ -98,7 +98,7 @@ static void end_with_callbacks(void)
     for (int i = 0; i < MANY; i++) {
         acu_future *future;
         MUST(acu_submit(b.device, busy(&b, 1000, 0), &options, &future));
-        MUST(acu_future_on_complete(future, note, ACU_USER(NULL, NULL)));
+        MUST(acu_future_when_complete(future, NULL, 0, note, ACU_USER(NULL, NULL)));
     }
     exit(STATUS);
 }
@@ -115,7 +115,7 @@ static void end_in_a_callback(void)
     acu_future *future;
     submit_many(&b);
     MUST(acu_submit(b.device, busy(&b, 1000, 0), NULL, &future));
-    MUST(acu_future_on_complete(future, exit_in_callback, ACU_USER(NULL, NULL)));
+    MUST(acu_future_when_complete(future, NULL, 0, exit_in_callback, ACU_USER(NULL, NULL)));
     for (;;)
         pause();
 }

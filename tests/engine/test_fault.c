@@ -74,8 +74,10 @@ static void lose(acu_device *device, const char *name)
                                 NULL, &behind[i]));
     y = acu_tensor_retain(acu_future_tensor(behind[7], 0));
     assert_works(acu_submit(device, launch(well, x), NULL, &dropped));
-    assert_works(acu_future_on_complete(fault, note_lost, ACU_USER(NULL, count_release)));
-    assert_works(acu_future_on_complete(behind[0], note_lost, ACU_USER(NULL, count_release)));
+    assert_works(
+        acu_future_when_complete(fault, NULL, 0, note_lost, ACU_USER(NULL, count_release)));
+    assert_works(
+        acu_future_when_complete(behind[0], NULL, 0, note_lost, ACU_USER(NULL, count_release)));
     acu_future_release(dropped);
     test_gate_open();
 

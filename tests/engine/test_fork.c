@@ -119,7 +119,7 @@ static void use_device(things *t)
     FORKED(acu_graph_cache_stats(t->device, &counts));
     FORKED(acu_graph_cache_limit(t->device, 0));
     FORKED(acu_graph_cache_wait(t->device));
-    FORKED(acu_module_load_ptx(t->device, NULL, test_fork_ptx, &t->module));
+    FORKED(acu_module_load(t->device, ACU_PTX(NULL, test_fork_ptx), &t->module));
     FORKED(acu_module_load_async(t->device, &source, &t->future));
     FORKED(acu_kernel_get(t->module, "count", &t->kernel));
     FORKED(acu_kernel_find(t->device, "mine", "count", &t->kernel));
@@ -162,8 +162,8 @@ static void use_futures(things *t)
     FORKED(acu_future_cancel(t->future));
     FORKED(acu_future_error(t->future, &error));
     FORKED(acu_future_planned(t->future));
-    FORKED(acu_future_on_complete(t->future, called, ACU_USER(NULL, NULL)));
-    FORKED(acu_future_notify(t->future, t->queue, 1));
+    FORKED(acu_future_when_complete(t->future, NULL, 0, called, ACU_USER(NULL, NULL)));
+    FORKED(acu_future_when_complete(t->future, t->queue, 1, NULL, ACU_USER(NULL)));
     FORKED(acu_wait_all(both, 2, ACU_FOREVER));
     FORKED(acu_wait_any(both, 2, ACU_FOREVER, &count));
     FORKED(acu_queue_create(NULL, &t->queue));

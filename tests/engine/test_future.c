@@ -432,7 +432,7 @@ static void a_dropped_future_shares_nothing(void **state)
     acu_future_release(submit_held(&b, acu_fill(x, acu_i32(3))));
     assert_works(own(&b, &x));
     future = submit_held(&b, acu_fill(x, acu_i32(4)));
-    assert_works(acu_future_on_complete(future, nothing, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, NULL, 0, nothing, ACU_USER(NULL)));
     acu_future_release(future);
     assert_fails(own(&b, &x), ACU_ERR_SHARED, ""); /* the callback may ask for it */
     test_gate_open();
@@ -496,7 +496,8 @@ static void callbacks_come_once_in_order(void **state)
     acu_future *future = submit_held(&b, constant(1));
     for (int i = 0; i < 4; i++) {
         entries[i] = (entry){.log = &log, .number = i};
-        assert_works(acu_future_on_complete(future, note, ACU_USER(&entries[i], note_release)));
+        assert_works(
+            acu_future_when_complete(future, NULL, 0, note, ACU_USER(&entries[i], note_release)));
     }
     pthread_mutex_lock(&log.lock);
     assert_int_equal(log.count, 0); /* not before it is complete */
@@ -504,7 +505,8 @@ static void callbacks_come_once_in_order(void **state)
     test_gate_open(); /* nobody waits: acuda looks by itself */
     await_released(&log, 4);
     entries[4] = (entry){.log = &log, .number = 4};
-    assert_works(acu_future_on_complete(future, note, ACU_USER(&entries[4], note_release)));
+    assert_works(
+        acu_future_when_complete(future, NULL, 0, note, ACU_USER(&entries[4], note_release)));
     await_released(&log, 5); /* complete already: called as well */
     assert_int_equal(log.count, 5);
     for (int i = 0; i < 5; i++)
@@ -513,7 +515,7 @@ static void callbacks_come_once_in_order(void **state)
     assert_true(log.complete);
     assert_false(pthread_equal(log.thread, pthread_self()));
     acu_future_release(future);
-    assert_fails(acu_future_on_complete(NULL, note, ACU_USER(&entries[4], note_release)),
+    assert_fails(acu_future_when_complete(NULL, NULL, 0, note, ACU_USER(&entries[4], note_release)),
                  ACU_ERR_INVALID, "future is NULL");
     assert_int_equal(log.released, 6);
     close_bench(&b);
@@ -535,7 +537,8 @@ static void callbacks_may_submit(void **state)
                     .b = &b};
     entry e = {.log = &log};
     acu_future *future = submit(&b, constant(12));
-    assert_works(acu_future_on_complete(future, submit_more, ACU_USER(&e, note_release)));
+    assert_works(
+        acu_future_when_complete(future, NULL, 0, submit_more, ACU_USER(&e, note_release)));
     await_released(&log, 1);
     assert_int_equal(log.status, ACU_OK);
     holds(acu_future_tensor(log.inner, 0), 12);
@@ -570,7 +573,8 @@ static void waiting_for_the_device_waits_for_callbacks(void **state)
     bench b = open_bench();
     slow_call call = {.ended = false};
     acu_future *future = submit(&b, constant(1));
-    assert_works(acu_future_on_complete(future, call_slowly, ACU_USER(&call, note_slow_release)));
+    assert_works(
+        acu_future_when_complete(future, NULL, 0, call_slowly, ACU_USER(&call, note_slow_release)));
     while (!atomic_load(&call.begun))
         sched_yield();
     assert_works(acu_future_wait(future, ACU_FOREVER)); /* it is complete */
@@ -658,7 +662,8 @@ static void scheduled_runs_when_it_is_started(void **state)
         else if (way == 2)
             (void)acu_future_wait(future, 0);
         else if (way == 3)
-            assert_works(acu_future_on_complete(future, note, ACU_USER(&e, note_release)));
+            assert_works(
+                acu_future_when_complete(future, NULL, 0, note, ACU_USER(&e, note_release)));
         else
             assert_non_null(acu_future_tensor(future, 0));
         assert_int_equal(calls, way + 1);

@@ -444,7 +444,7 @@ static void with_a_queue(void **state)
     assert_works(acu_group_finish(group, &all));
     assert_works(acu_group_finish(group, &same));
     acu_future_release(same);
-    assert_works(acu_future_notify(all, queue, 100));
+    assert_works(acu_future_when_complete(all, queue, 100, NULL, ACU_USER(NULL)));
     uint64_t sum = 0;
     for (size_t got = 0, n; got < 6; got += n) {
         acu_completion done[8];

@@ -315,7 +315,7 @@ static void case_fault(void **state)
     for (int i = 0; i < 150; i++)
         learn(g.form, ACU_SECONDS(10000), 0);
     gated_submit(&g);
-    assert_works(acu_future_on_complete(g.future, note, ACU_USER(&status)));
+    assert_works(acu_future_when_complete(g.future, NULL, 0, note, ACU_USER(&status)));
     test_threads_rest();
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventQuery, .nth = 1,
                               .from_then_on = true, .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
@@ -832,7 +832,7 @@ static void who_can_not_block_is_told_all_the_same(void **state)
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventSynchronize, .nth = 1,
                               .from_then_on = true, .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
     assert_works(acu_driver_fail(&fault));
-    assert_works(acu_future_on_complete(h.future, note, ACU_USER(&status)));
+    assert_works(acu_future_when_complete(h.future, NULL, 0, note, ACU_USER(&status)));
     await_blocked(1);
     while (acu_driver_calls(ACU_CALL_EventQuery) < 200)
         sched_yield();

@@ -129,7 +129,7 @@ static void found_by_name_meanwhile(void **state)
     acu_module_source again = {.size = sizeof again, .name = "mine", .ptx = test_loading_ptx};
     acu_kernel *set = NULL;
     assert_fails(acu_module_load_async(device, &again, &future), ACU_ERR_BUSY, "mine");
-    assert_fails(acu_module_load_ptx(device, "mine", test_loading_ptx, &other), ACU_ERR_BUSY,
+    assert_fails(acu_module_load(device, ACU_PTX("mine", test_loading_ptx), &other), ACU_ERR_BUSY,
                  "mine");
     assert_works(acu_kernel_find(device, "mine", "set", &set));
     acu_module_release(module);
@@ -434,7 +434,7 @@ static acu_status load_here(void *user, const acu_val *values, size_t count)
     loading *l = user;
     acu_module *module = NULL;
     (void)values, (void)count;
-    l->status = acu_module_load_ptx(device, NULL, test_loading_ptx, &module);
+    l->status = acu_module_load(device, ACU_PTX(NULL, test_loading_ptx), &module);
     acu_module_release(module);
     sem_post(&l->over);
     return ACU_OK;
@@ -482,7 +482,7 @@ static void a_callback_loads(void **state)
     sem_wait(&l.over);
     assert_works(l.status);
     l.status = ACU_NOT_READY;
-    assert_works(acu_future_on_complete(made, load_at_the_end, ACU_USER(&l)));
+    assert_works(acu_future_when_complete(made, NULL, 0, load_at_the_end, ACU_USER(&l)));
     sem_wait(&l.over);
     assert_works(l.status);
     l.status = ACU_NOT_READY;

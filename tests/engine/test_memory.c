@@ -154,7 +154,7 @@ static void a_submission_waits_for_memory(void **state)
     for (int i = 0; i + 1 < WAITING; i++) { /* each that ends lets the next one in */
         acu_tensor *made = NULL;
         assert_works(acu_future_take(next[i], 0, &made));
-        assert_works(acu_future_on_complete(next[i], let_go, ACU_USER(made)));
+        assert_works(acu_future_when_complete(next[i], NULL, 0, let_go, ACU_USER(made)));
     }
     test_gate_open();
     int served = 0; /* the first in line; or the second, while another thread is trying the first */

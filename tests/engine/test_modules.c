@@ -143,7 +143,7 @@ static void dropped_and_called_back(void **state)
     for (int i = 0; i < 10; i++) {
         acu_future *future = load(device, &good);
         if (i % 2)
-            assert_works(acu_future_on_complete(future, count, ACU_USER(NULL)));
+            assert_works(acu_future_when_complete(future, NULL, 0, count, ACU_USER(NULL)));
         acu_future_release(future);
     }
     finish(device);

@@ -108,7 +108,7 @@ static void callbacks_come(void **state)
     atomic_store(&told, 0);
     for (int i = 0; i < MANY; i++) {
         acu_future *future = submit(device, NULL, 0);
-        assert_works(acu_future_on_complete(future, tell, ACU_USER(NULL)));
+        assert_works(acu_future_when_complete(future, NULL, 0, tell, ACU_USER(NULL)));
         acu_future_release(future);
     }
     while (atomic_load(&told) < MANY)

@@ -154,8 +154,8 @@ static void note_release(void *user)
     atomic_fetch_add((_Atomic(int) *)user, 1);
 }
 
-/* Every other refusal takes the op, also one that comes before anything looks whether there is room;
- * and what only looks like FULL, an op that says so, is not. */
+/* Every other refusal takes the op, also one that comes before anything looks whether there is
+ * room; and what only looks like FULL, an op that says so, is not. */
 static void only_full_leaves_the_op(void **state)
 {
     (void)state;

@@ -126,12 +126,13 @@ static void futures_join_queues_late_and_often(void **state)
     acu_queue *a = make_queue(), *b = make_queue();
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
-    assert_works(acu_future_notify(future, a, 1));
+    assert_works(acu_future_when_complete(future, a, 1, NULL, ACU_USER(NULL)));
     /* A thread that waits for a future may see its end before a queue is told; a device is idle
      * only after that. */
     assert_works(acu_device_wait(device, ACU_FOREVER));
-    assert_works(acu_future_notify(future, a, 2)); /* complete already */
-    assert_works(acu_future_notify(future, b, 3));
+    assert_works(
+        acu_future_when_complete(future, a, 2, NULL, ACU_USER(NULL))); /* complete already */
+    assert_works(acu_future_when_complete(future, b, 3, NULL, ACU_USER(NULL)));
     acu_future_release(future);
     acu_completion done[3];
     size_t count;
@@ -338,7 +339,7 @@ static void callbacks_run_where_the_queue_is_taken(void **state)
     heard h = {0};
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
-    assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+    assert_works(acu_future_when_complete(future, queue, 0, hear, (acu_user){&h, let_go}));
     acu_completion done;
     size_t count;
     assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
@@ -349,14 +350,14 @@ static void callbacks_run_where_the_queue_is_taken(void **state)
     assert_true(pthread_equal(h.thread, pthread_self()));
     /* They count as completions do: a batch of one. */
     for (int i = 0; i < 3; i++)
-        assert_works(acu_future_call(future, queue, hear, ACU_USER(&h)));
+        assert_works(acu_future_when_complete(future, queue, 0, hear, ACU_USER(&h)));
     assert_works(acu_queue_take(queue, &done, 1, &count));
     assert_int_equal(h.calls, 2);
     while (h.calls < 4)
         assert_works(acu_queue_take(queue, &done, 2, &count));
     h.calls = 1;
     /* A callback that nobody takes is released with the queue, and not called. */
-    assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+    assert_works(acu_future_when_complete(future, queue, 0, hear, (acu_user){&h, let_go}));
     acu_future_release(future);
     assert_true(readable(queue, -1));
     acu_queue_release(queue);
@@ -424,11 +425,11 @@ static void breaking_off_leaves_the_rest_as_it_was(void **state)
     heard h = {0};
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
-    assert_works(acu_future_notify(future, b.queue, 0));
-    assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
+    assert_works(acu_future_when_complete(future, b.queue, 0, NULL, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, b.queue, 0, call_break, ACU_USER(&b)));
     for (uint64_t i = 1; i < 50; i++) /* more than are taken off the queue at once */
-        assert_works(acu_future_notify(future, b.queue, i));
-    assert_works(acu_future_call(future, b.queue, hear, ACU_USER(&h)));
+        assert_works(acu_future_when_complete(future, b.queue, i, NULL, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, b.queue, 0, hear, ACU_USER(&h)));
     acu_queue_break(b.queue); /* no effect: no take is under way */
     acu_queue_break(NULL);
     assert_works(acu_queue_take(b.queue, done, 60, &count));
@@ -437,7 +438,7 @@ static void breaking_off_leaves_the_rest_as_it_was(void **state)
     acu_future_release(done[0].future);
     assert_int_equal(acu_queue_pending(b.queue), 50);
     assert_true(readable(b.queue, 0));
-    assert_works(acu_future_notify(future, b.queue, 50));
+    assert_works(acu_future_when_complete(future, b.queue, 50, NULL, ACU_USER(NULL)));
     takes_tags(b.queue, 1, 50);
     assert_int_equal(h.calls, 1);
     assert_false(readable(b.queue, 0));
@@ -458,11 +459,11 @@ static void completions_go_back_in_order(void **state)
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
     for (uint64_t i = 0; i < 6; i++)
-        assert_works(acu_future_notify(future, queue, i));
+        assert_works(acu_future_when_complete(future, queue, i, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_take(queue, done, 6, &count));
     assert_int_equal(count, 6);
     assert_false(readable(queue, 0));
-    assert_works(acu_future_notify(future, queue, 6));
+    assert_works(acu_future_when_complete(future, queue, 6, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_put_back(queue, done + 3, 3));
     assert_works(acu_queue_put_back(queue, done + 1, 2));
     assert_works(acu_queue_put_back(queue, NULL, 0));
@@ -503,10 +504,10 @@ static void breaking_off_ends_all_takes_of_the_thread(void **state)
     heard h = {0};
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
-    assert_works(acu_future_call(future, b.queue, take_inside, ACU_USER(&b)));
-    assert_works(acu_future_call(future, b.queue, hear, ACU_USER(&h)));
-    assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
-    assert_works(acu_future_notify(future, b.queue, 1));
+    assert_works(acu_future_when_complete(future, b.queue, 0, take_inside, ACU_USER(&b)));
+    assert_works(acu_future_when_complete(future, b.queue, 0, hear, ACU_USER(&h)));
+    assert_works(acu_future_when_complete(future, b.queue, 0, call_break, ACU_USER(&b)));
+    assert_works(acu_future_when_complete(future, b.queue, 1, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_wait(b.queue, done, 2, &count, ACU_FOREVER));
     assert_int_equal(count, 0);
     assert_int_equal(atomic_load(&b.broke), 1);
@@ -539,10 +540,10 @@ static void breaking_off_ends_no_takes_of_other_queues(void **state)
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
-    assert_works(acu_future_call(future, around, take_from, ACU_USER(b.queue)));
-    assert_works(acu_future_notify(future, around, 1));
-    assert_works(acu_future_call(future, b.queue, call_break, ACU_USER(&b)));
-    assert_works(acu_future_notify(future, b.queue, 2));
+    assert_works(acu_future_when_complete(future, around, 0, take_from, ACU_USER(b.queue)));
+    assert_works(acu_future_when_complete(future, around, 1, NULL, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, b.queue, 0, call_break, ACU_USER(&b)));
+    assert_works(acu_future_when_complete(future, b.queue, 2, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_take(around, done, 2, &count));
     assert_int_equal(count, 1);
     assert_int_equal(done[0].tag, 1);
@@ -580,10 +581,10 @@ static void the_oldest_come_first_inside_too(void **state)
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
-    assert_works(acu_future_notify(future, queue, 0));
-    assert_works(acu_future_call(future, queue, take_next, ACU_USER(queue)));
+    assert_works(acu_future_when_complete(future, queue, 0, NULL, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, queue, 0, take_next, ACU_USER(queue)));
     for (uint64_t i = 1; i < 50; i++) /* more than are taken off the queue at once */
-        assert_works(acu_future_notify(future, queue, i));
+        assert_works(acu_future_when_complete(future, queue, i, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_take(queue, done, 64, &count));
     assert_int_equal(count, 42);
     for (size_t i = 0; i < count; i++) {
@@ -660,7 +661,7 @@ static void what_goes_back_wakes_all_that_sleep(void **state)
     assert_works(acu_submit(device, work(), NULL, &future));
     assert_works(acu_future_wait(future, ACU_FOREVER));
     for (uint64_t i = 0; i < 3; i++)
-        assert_works(acu_future_notify(future, s.queue, i));
+        assert_works(acu_future_when_complete(future, s.queue, i, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_take(s.queue, done, 3, &count));
     assert_int_equal(count, 3);
     for (int i = 0; i < 3; i++)
@@ -709,8 +710,8 @@ static void the_descriptor_goes_with_the_last_handle(void **state)
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(N), &host));
     test_host_gate_close();
     assert_works(acu_submit(device, gated(host), NULL, &future));
-    assert_works(acu_future_notify(future, queue, 1));
-    assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+    assert_works(acu_future_when_complete(future, queue, 1, NULL, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, queue, 0, hear, (acu_user){&h, let_go}));
     int descriptor = acu_queue_fd(queue);
     acu_queue_retain(queue);
     acu_queue_release(queue);
@@ -745,11 +746,11 @@ static void a_callback_may_drop_the_queue(void **state)
         heard h = {0};
         assert_works(acu_submit(device, work(), NULL, &future));
         assert_works(acu_future_wait(future, ACU_FOREVER));
-        assert_works(acu_future_notify(future, queue, 3));
-        assert_works(acu_future_call(future, queue, release_it, ACU_USER(queue)));
+        assert_works(acu_future_when_complete(future, queue, 3, NULL, ACU_USER(NULL)));
+        assert_works(acu_future_when_complete(future, queue, 0, release_it, ACU_USER(queue)));
         for (int i = 0; i < 40; i++) { /* more than are taken off the queue at once */
-            assert_works(acu_future_notify(future, queue, 4));
-            assert_works(acu_future_call(future, queue, hear, (acu_user){&h, let_go}));
+            assert_works(acu_future_when_complete(future, queue, 4, NULL, ACU_USER(NULL)));
+            assert_works(acu_future_when_complete(future, queue, 0, hear, (acu_user){&h, let_go}));
         }
         assert_works(wait ? acu_queue_wait(queue, done, 60, &count, ACU_FOREVER)
                           : acu_queue_take(queue, done, 60, &count));
@@ -822,12 +823,13 @@ static void wrong_uses_are_refused(void **state)
     assert_fails(acu_queue_take(queue, NULL, 1, &count), ACU_ERR_INVALID, "nowhere");
     assert_fails(acu_queue_take(NULL, &done, 1, &count), ACU_ERR_INVALID, "acu_queue_take|queue");
     assert_fails(acu_queue_wait(queue, &done, 0, &count, 0), ACU_ERR_INVALID, "nowhere");
-    assert_fails(acu_future_notify(NULL, queue, 0), ACU_ERR_INVALID, "future");
+    assert_fails(acu_future_when_complete(NULL, queue, 0, NULL, ACU_USER(NULL)), ACU_ERR_INVALID,
+                 "future");
     heard h = {0};
     acu_future *future;
     assert_works(acu_submit(device, work(), NULL, &future));
-    assert_fails(acu_future_call(future, queue, NULL, (acu_user){&h, let_go}), ACU_ERR_INVALID,
-                 "no function");
+    assert_fails(acu_future_when_complete(future, queue, 0, NULL, (acu_user){&h, let_go}),
+                 ACU_ERR_INVALID, "no function");
     assert_int_equal(h.releases, 1);
     acu_future_release(future);
     acu_submit_options options = {.size = sizeof options, .queue = (acu_queue *)device};

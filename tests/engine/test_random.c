@@ -771,7 +771,7 @@ static void do_module(program *p)
         if (lost) /* perhaps before its turn */
             acu_future_cancel(load);
     } else {
-        st = acu_module_load_ptx(device, NULL, test_random_ptx, &module);
+        st = acu_module_load(device, ACU_PTX(NULL, test_random_ptx), &module);
     }
     if (st == ACU_OK)
         st = acu_kernel_get(module, "step", &kernel);

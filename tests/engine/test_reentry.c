@@ -103,8 +103,8 @@ static void start_it(scheduled *s)
 {
     s->poll = acu_future_poll(s->future);
     s->start = acu_future_start(s->future);
-    s->notify = acu_future_notify(s->future, s->queue, 1);
-    s->call = acu_future_on_complete(s->future, never, ACU_USER(s, count_release));
+    s->notify = acu_future_when_complete(s->future, s->queue, 1, NULL, ACU_USER(NULL));
+    s->call = acu_future_when_complete(s->future, NULL, 0, never, ACU_USER(s, count_release));
 }
 
 static acu_status start_in_foreign(void *user, CUstream stream, const acu_val *values, size_t count)
@@ -202,8 +202,8 @@ static void a_callback_may_release_its_queue(void **state)
     acu_future *future = submit(device, acu_zeros(ACU_F32, VECTOR), NULL);
     assert_works(acu_future_wait(future, ACU_FOREVER));
     for (int i = 0; i < CALLS; i++)
-        assert_works(acu_future_call(future, c.queue, release_queue,
-                                     ACU_USER(&c, count_call_release)));
+        assert_works(acu_future_when_complete(future, c.queue, 0, release_queue,
+                                              ACU_USER(&c, count_call_release)));
     assert_works(acu_queue_take(c.queue, list, CALLS, &count));
     assert_int_equal(count, 0);
     assert_int_equal(c.called, CALLS);
@@ -247,7 +247,7 @@ static void a_release_leaves_the_record(void **state)
     acu_op *op = acu_op_then(x, NULL, ACU_USER(&e, wait_in_release), ACU_SITE);
     assert_int_equal(atomic_load(&e.seen), 2);
     assert_fails(acu_sync(e.device, op, NULL), ACU_ERR_INVALID, "NULL where a function should be");
-    assert_fails(acu_future_on_complete(NULL, never, ACU_USER(&e, wait_in_release)),
+    assert_fails(acu_future_when_complete(NULL, NULL, 0, never, ACU_USER(&e, wait_in_release)),
                  ACU_ERR_INVALID, "the future is NULL");
     test_close(e.device);
     test_leaks_none();
@@ -357,7 +357,7 @@ static acu_op *submit_and_await_failure(void *user, acu_val *values, size_t coun
     (void)values, (void)count;
     failing *f = user;
     acu_future *reader = submit(f->device, acu_host(fail_host, NULL, acu_in(f->x)), NULL);
-    assert_works(acu_future_on_complete(reader, note_failure, ACU_USER(f)));
+    assert_works(acu_future_when_complete(reader, NULL, 0, note_failure, ACU_USER(f)));
     acu_future_release(reader);
     while (!atomic_load_explicit(&f->told, memory_order_relaxed))
         sched_yield();

@@ -89,7 +89,8 @@ static void only_with_the_promise(void **state)
     callback_device = device;
     acu_future *future;
     assert_works(acu_submit(device, acu_zeros(ACU_I32, ACU_SHAPE(1)), NULL, &future));
-    assert_works(acu_future_on_complete(future, reset_in_callback, ACU_USER(NULL, NULL)));
+    assert_works(
+        acu_future_when_complete(future, NULL, 0, reset_in_callback, ACU_USER(NULL, NULL)));
     acu_future_release(future);
     assert_int_equal(acu_device_status(device, NULL), ACU_OK);
     computes(device);
@@ -183,7 +184,7 @@ static void is_stale(acu_device *old, const things *t, acu_device *fresh)
     STALE(acu_policy_single(fresh, t->stream, &policy));
     STALE(acu_buffer_create_from(t->pool, 64, &buffer));
     STALE(acu_pool_trim(t->pool, 0, &bytes));
-    STALE(acu_module_load_ptx(old, NULL, test_reset_ptx, &module));
+    STALE(acu_module_load(old, ACU_PTX(NULL, test_reset_ptx), &module));
     STALE(acu_graph_load(NULL, count_op(t->kernel, t->tensor, 0), NULL, &graph));
     STALE(acu_submit(NULL, acu_replay(t->graph), NULL, NULL));
     STALE(acu_submit(old, acu_zeros(ACU_I32, ACU_SHAPE(1)), NULL, NULL));

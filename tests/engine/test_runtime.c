@@ -442,7 +442,7 @@ static void go_on(void *user, acu_future *future, acu_status status)
     if (atomic_fetch_add(&links, 1) + 1 == CHAIN)
         return;
     acu_future *next = test_submit(chain_device, constant(1));
-    assert_works(acu_future_on_complete(next, go_on, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(next, NULL, 0, go_on, ACU_USER(NULL)));
     acu_future_release(next);
 }
 
@@ -453,7 +453,7 @@ static void chain_of_callbacks(void **state)
     chain_device = open_runtime();
     atomic_store(&links, 0);
     acu_future *future = test_submit(chain_device, constant(1));
-    assert_works(acu_future_on_complete(future, go_on, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, NULL, 0, go_on, ACU_USER(NULL)));
     acu_future_release(future);
     finish(chain_device);
     assert_int_equal(atomic_load(&links), CHAIN);

@@ -198,7 +198,7 @@ static void tell(void *user, acu_future *future, acu_status status)
 static void way_callback(trouble *t, acu_queue *queue)
 {
     (void)queue;
-    assert_works(acu_future_on_complete(t->behind, tell, ACU_USER(NULL, NULL)));
+    assert_works(acu_future_when_complete(t->behind, NULL, 0, tell, ACU_USER(NULL, NULL)));
     pthread_mutex_lock(&news.lock);
     while (news.status == ACU_OK)
         pthread_cond_wait(&news.told, &news.lock);

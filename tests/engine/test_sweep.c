@@ -157,7 +157,7 @@ static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     acu_future *e = submit(device, acu_op_foreign(foreign_fill, ACU_USER(owe(), pay),
                                                   ACU_ARGS(acu_out(x)), ACU_SITE));
     if (a)
-        good(acu_future_on_complete(a, notice, ACU_USER(owe(), pay)));
+        good(acu_future_when_complete(a, NULL, 0, notice, ACU_USER(owe(), pay)));
     acu_op *twice = acu_op_retain(acu_zeros(ACU_U16, ACU_SHAPE(N)));
     acu_op *once = acu_fill(twice, acu_u16(7));
     acu_op_release(twice);
@@ -370,7 +370,7 @@ static void use_cancel(acu_device *device, acu_tensor *x)
     if (c) {
         char text[64];
         acu_explain(c, ACU_EXPLAIN_TEXT, text, sizeof text, NULL);
-        good(acu_future_on_complete(c, notice, ACU_USER(owe(), pay)));
+        good(acu_future_when_complete(c, NULL, 0, notice, ACU_USER(owe(), pay)));
     }
     finish(a);
     finish(b);
@@ -477,12 +477,12 @@ static void use_queue(acu_device *device, acu_tensor *x)
     good(acu_submit(device, acu_dup(x), &options, NULL));
     good(acu_submit(device, host_work(refuse_host, acu_to_host(x)), &options, &future));
     if (future) {
-        good(acu_future_notify(future, queue, 2));
-        good(acu_future_call(future, queue, notice, ACU_USER(owe(), pay)));
+        good(acu_future_when_complete(future, queue, 2, NULL, ACU_USER(NULL)));
+        good(acu_future_when_complete(future, queue, 0, notice, ACU_USER(owe(), pay)));
     }
     empty_queue(queue);
     if (future)
-        good(acu_future_call(future, queue, notice, ACU_USER(owe(), pay)));
+        good(acu_future_when_complete(future, queue, 0, notice, ACU_USER(owe(), pay)));
     good(acu_submit(device, acu_dup(x), &options, NULL));
     acu_future_release(future);
     acu_queue_release(queue);
@@ -661,7 +661,7 @@ static void use_batches(acu_device *device)
 {
     acu_module *module;
     acu_kernel *kernel;
-    if (!good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module)))
+    if (!good(acu_module_load(device, ACU_PTX(NULL, test_sweep_ptx), &module)))
         return;
     if (good(acu_kernel_get(module, "sweep", &kernel))) {
         use_batches_with(device, kernel);
@@ -686,7 +686,7 @@ static void use_all(acu_device *device)
     if (!good(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(N), &x)))
         return;
     good(acu_write_sync(x, host, sizeof host));
-    if (good(acu_module_load_ptx(device, NULL, test_sweep_ptx, &module))) {
+    if (good(acu_module_load(device, ACU_PTX(NULL, test_sweep_ptx), &module))) {
         if (good(acu_kernel_get(module, "sweep", &kernel))) {
             use_ops(device, kernel, x);
             use_views(device, kernel, x);

@@ -314,7 +314,7 @@ static void it_keeps_what_it_uses(void **state)
     test_leave(b.device);
     assert_works(acu_use_end(use, ACU_OK, &future));
     assert_works(acu_queue_create(NULL, &queue));
-    assert_works(acu_future_notify(future, queue, 3));
+    assert_works(acu_future_when_complete(future, queue, 3, NULL, ACU_USER(NULL)));
     assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
     assert_true(count == 1 && done.tag == 3 && done.status == ACU_OK);
     acu_future_release(done.future);

@@ -73,7 +73,7 @@ static void the_source_runs(void **state)
 {
     (void)state;
     acu_module *module = NULL;
-    assert_works(acu_module_load_file(device, NULL, "tests/kernel/set.ptx", &module));
+    assert_works(acu_module_load(device, ACU_FILE(NULL, "tests/kernel/set.ptx"), &module));
     launch_from(module);
     acu_module_release(module);
 }
@@ -85,12 +85,13 @@ static void compiled_before(void **state)
         skip();
     const cubin *mine = &prebuilt[fitting()];
     acu_module *module = NULL;
-    assert_works(acu_module_load_image(device, "from memory", mine->data, mine->bytes, &module));
+    assert_works(
+        acu_module_load(device, ACU_IMAGE("from memory", mine->data, mine->bytes), &module));
     launch_from(module);
     acu_module_release(module);
     char path[] = "/tmp/acuda-test-XXXXXX";
     write_file(path, mine->data, mine->bytes);
-    assert_works(acu_module_load_file(device, "from a file", path, &module));
+    assert_works(acu_module_load(device, ACU_FILE("from a file", path), &module));
     unlink(path);
     launch_from(module);
     acu_module_release(module);
@@ -105,10 +106,10 @@ static void for_another_device(void **state)
         char words[64];
         snprintf(words, sizeof words, "a kernel: |NO_BINARY_FOR_GPU|%s", c->sm);
         if (!test_on_gpu())
-            assert_fails(acu_module_load_image(device, "a kernel", c->data, c->bytes, &module),
+            assert_fails(acu_module_load(device, ACU_IMAGE("a kernel", c->data, c->bytes), &module),
                          ACU_ERR_PTX, "a kernel: |NO_BINARY_FOR_GPU|cubin|executes PTX");
         else if (i != fitting())
-            assert_fails(acu_module_load_image(device, "a kernel", c->data, c->bytes, &module),
+            assert_fails(acu_module_load(device, ACU_IMAGE("a kernel", c->data, c->bytes), &module),
                          ACU_ERR_PTX, words);
     }
     assert_null(module);
@@ -119,7 +120,8 @@ static void refused(const unsigned char *data, size_t bytes, const char *words)
     acu_module *module = NULL;
     unsigned char *exact = malloc(bytes); /* a sanitizer notices reads behind it */
     memcpy(exact, data, bytes);
-    assert_fails(acu_module_load_image(device, "it", exact, bytes, &module), ACU_ERR_PTX, words);
+    assert_fails(acu_module_load(device, ACU_IMAGE("it", exact, bytes), &module), ACU_ERR_PTX,
+                 words);
     assert_null(module);
     free(exact);
 }
@@ -148,7 +150,7 @@ static void damaged(void **state)
     char path[] = "/tmp/acuda-test-XXXXXX";
     acu_module *module = NULL;
     write_file(path, set_sm_90, bytes / 2);
-    assert_fails(acu_module_load_file(device, NULL, path, &module), ACU_ERR_PTX,
+    assert_fails(acu_module_load(device, ACU_FILE(NULL, path), &module), ACU_ERR_PTX,
                  "/tmp/acuda-test-|cubin that was cut off");
     unlink(path);
 }
@@ -179,7 +181,7 @@ static void linked_by_the_driver(void **state)
         skip();
     acu_module *module = NULL;
     acu_kernel *kernel = NULL;
-    assert_works(acu_module_load_image(device, "cubin", code, bytes, &module));
+    assert_works(acu_module_load(device, ACU_IMAGE("cubin", code, bytes), &module));
     assert_fails(acu_kernel_get(module, "no", &kernel), ACU_ERR_NOT_FOUND, "module cubin|\"no\"");
     assert_works(acu_kernel_find(device, "cubin", "tiled", &kernel));
     if (acu_driver_has(ACU_CALL_FuncGetParamInfo)) {
@@ -273,7 +275,7 @@ static void load_fat(const void *data, size_t bytes)
     acu_module *module = NULL;
     unsigned char *exact = malloc(bytes);
     memcpy(exact, data, bytes);
-    assert_works(acu_module_load_image(device, NULL, exact, bytes, &module));
+    assert_works(acu_module_load(device, ACU_IMAGE(NULL, exact, bytes), &module));
     free(exact);
     launch_from(module);
     acu_module_release(module);
@@ -292,7 +294,7 @@ static void fat_binaries_are_loaded(void **state)
     char path[] = "/tmp/acuda-test-XXXXXX";
     acu_module *module = NULL;
     write_file(path, fat.data, fat.bytes);
-    assert_works(acu_module_load_file(device, "from a file", path, &module));
+    assert_works(acu_module_load(device, ACU_FILE("from a file", path), &module));
     unlink(path);
     launch_from(module);
     acu_module_release(module);
@@ -303,7 +305,7 @@ static void what_is_compressed_with_zstd(void **state)
 {
     (void)state;
     acu_module *module = NULL;
-    acu_status st = acu_module_load_image(device, "it", set_zstd, sizeof set_zstd, &module);
+    acu_status st = acu_module_load(device, ACU_IMAGE("it", set_zstd, sizeof set_zstd), &module);
     if (!test_on_gpu())
         assert_fails(st, ACU_ERR_PTX, "it: |compressed with zstd|--compress=false");
     else if (st != ACU_OK)
@@ -323,7 +325,8 @@ static void machine_code_in_fat_binaries(void **state)
     if (test_on_gpu() && fitting() >= 0)
         load_fat(fat.data, fat.bytes);
     else
-        assert_fails(acu_module_load_image(device, "it", fat.data, fat.bytes, &module), ACU_ERR_PTX,
+        assert_fails(acu_module_load(device, ACU_IMAGE("it", fat.data, fat.bytes), &module),
+                     ACU_ERR_PTX,
                      test_on_gpu() ? "it: |NO_BINARY_FOR_GPU" : "it: |(sm_80, sm_90)|no PTX");
     assert_null(module);
 }
@@ -356,7 +359,7 @@ static void damaged_fat_binaries(void **state)
         unsigned char packed[sizeof set_lz4];
         memcpy(packed, set_lz4, sizeof packed);
         packed[at] ^= 0xff;
-        if (acu_module_load_image(device, NULL, packed, sizeof packed, &module) == ACU_OK)
+        if (acu_module_load(device, ACU_IMAGE(NULL, packed, sizeof packed), &module) == ACU_OK)
             acu_module_release(module);
     }
 }
@@ -391,7 +394,8 @@ static void libraries_of_fat_binaries(void **state)
     test_enter(device);
     assert_int_equal(cu->LibraryLoadData(&library, set_plain, NULL, NULL, 0, NULL, NULL, 0), 0);
     test_leave(device);
-    assert_works(acu_library_wrap_load(device, NULL, library, (acu_user){0}, &module));
+    acu_module_source theirs = {.size = sizeof theirs, .library = library};
+    assert_works(acu_module_load(device, &theirs, &module));
     launch_from(module);
     acu_module_release(module);
     test_enter(device);

@@ -102,8 +102,8 @@ static void their_names_are_taken(void **state)
     (void)state;
     acu_device *device = test_open();
     acu_module *module = NULL;
-    assert_fails(acu_module_load_ptx(device, "acuda.mine", kernels_ptx, &module), ACU_ERR_INVALID,
-                 "acuda.mine|built-in");
+    assert_fails(acu_module_load(device, ACU_PTX("acuda.mine", kernels_ptx), &module),
+                 ACU_ERR_INVALID, "acuda.mine|built-in");
     assert_null(module);
     test_close(device);
 }

@@ -111,7 +111,7 @@ static void use_kernels(acu_device *device)
 {
     acu_module *module = NULL;
     acu_kernel *kernel = NULL;
-    if (!step(acu_module_load_ptx(device, "m", kernels_ptx, &module)))
+    if (!step(acu_module_load(device, ACU_PTX("m", kernels_ptx), &module)))
         return;
     if (step(acu_kernel_find(device, "m", "shared", &kernel))) {
         step(acu_kernel_declare(kernel, "out u32"));

@@ -325,6 +325,24 @@ static void fill_by(acu_module *of)
     acu_tensor_release(x);
 }
 
+/* Whatever is wrong, the user data is released. */
+static void refuse_to_wrap(acu_module_source theirs)
+{
+    acu_module *wrapped = NULL;
+    acu_future *future = NULL;
+    released = 0;
+    assert_fails(acu_module_load(device, &theirs, NULL), ACU_ERR_INVALID, "nowhere");
+    assert_fails(acu_module_load_async(device, &theirs, NULL), ACU_ERR_INVALID, "without a future");
+    theirs.name = "acuda.theirs";
+    assert_fails(acu_module_load(device, &theirs, &wrapped), ACU_ERR_INVALID, "acuda.");
+    assert_fails(acu_module_load_async(device, &theirs, &future), ACU_ERR_INVALID, "acuda.");
+    theirs.ptx = test_launches_ptx;
+    assert_fails(acu_module_load(device, &theirs, &wrapped), ACU_ERR_INVALID, "exactly one");
+    theirs.module = NULL;
+    assert_fails(acu_module_load(device, &theirs, &wrapped), ACU_ERR_INVALID, "user data");
+    assert_int_equal(released, 6);
+}
+
 static void modules_of_others(void **state)
 {
     (void)state;
@@ -336,25 +354,38 @@ static void modules_of_others(void **state)
     test_enter(device);
     assert_int_equal(cu->ModuleLoadData(&raw, test_launches_ptx), 0);
     test_leave(device);
-    assert_works(acu_module_wrap_load(device, "theirs", raw, ACU_USER(NULL, count_release),
-                                      &wrapped));
+    acu_module_source theirs = {.size = sizeof theirs,
+                                .name = "theirs",
+                                .module = raw,
+                                .user = ACU_USER(NULL, count_release)};
+    assert_works(acu_module_load(device, &theirs, &wrapped));
     fill_by(wrapped);
     acu_module_release(wrapped);
     assert_int_equal(released, 1);
+    acu_future *future = NULL;
+    assert_works(acu_module_load_async(device, &theirs, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    assert_works(acu_future_module(future, &wrapped));
+    acu_future_release(future);
+    assert_works(acu_device_wait(device, ACU_FOREVER)); /* the load holds it until it is over */
+    acu_module_release(wrapped);
+    assert_int_equal(released, 2);
     test_enter(device);
     assert_int_equal(cu->ModuleUnload(raw), 0); /* it still belonged to its owner */
     test_leave(device);
-    assert_fails(acu_module_wrap_load(device, NULL, NULL, ACU_USER(NULL, count_release), &wrapped),
-                 ACU_ERR_INVALID, "NULL");
-    assert_int_equal(released, 2);
+    refuse_to_wrap(theirs);
+    released = 2;
     if (!acu_driver_has(ACU_CALL_LibraryLoadData) || !acu_driver_has(ACU_CALL_LibraryGetModule))
         return;
     test_enter(device);
     assert_int_equal(cu->LibraryLoadData(&library, test_launches_ptx, NULL, NULL, 0, NULL, NULL, 0),
                      0);
     test_leave(device);
-    assert_works(acu_library_wrap_load(device, NULL, library, ACU_USER(NULL, count_release),
-                                       &wrapped));
+    assert_works(acu_module_load(device,
+                                 &(acu_module_source){.size = sizeof(acu_module_source),
+                                                      .library = library,
+                                                      .user = ACU_USER(NULL, count_release)},
+                                 &wrapped));
     fill_by(wrapped);
     acu_module_release(wrapped);
     assert_int_equal(released, 3);
@@ -375,7 +406,8 @@ static void modules_of_others_need_no_kernel(void **state)
                                               ".visible .global .u32 counter;\n"),
                      0);
     test_leave(device);
-    assert_works(acu_module_wrap_load(device, NULL, raw, (acu_user){0}, &wrapped));
+    acu_module_source theirs = {.size = sizeof theirs, .module = raw};
+    assert_works(acu_module_load(device, &theirs, &wrapped));
     assert_works(acu_module_global(wrapped, "counter", &counter));
     acu_buffer_release(counter);
     acu_module_release(wrapped);

@@ -124,7 +124,7 @@ static void modules_are_found_by_name(void **state)
     (void)state;
     acu_module *module = test_load_ptx(device, "small", kernels_ptx), *again = NULL;
     acu_kernel *kernel = NULL, *other = NULL;
-    assert_fails(acu_module_load_ptx(device, "small", kernels_ptx, &again), ACU_ERR_BUSY,
+    assert_fails(acu_module_load(device, ACU_PTX("small", kernels_ptx), &again), ACU_ERR_BUSY,
                  "\"small\" already");
     assert_works(acu_kernel_find(device, "small", "set", &kernel));
     assert_fails(acu_kernel_find(device, "big", "set", &other), ACU_ERR_NOT_FOUND, "\"big\"");
@@ -137,7 +137,7 @@ static void modules_are_found_by_name(void **state)
     acu_kernel_release(other);
     acu_kernel_release(kernel);
     assert_fails(acu_kernel_find(device, "small", "set", &other), ACU_ERR_NOT_FOUND, "small");
-    assert_works(acu_module_load_ptx(device, "small", kernels_ptx, &again));
+    assert_works(acu_module_load(device, ACU_PTX("small", kernels_ptx), &again));
     acu_module_release(again);
 }
 
@@ -164,14 +164,16 @@ static void wrong_code_is_refused_with_the_line(void **state)
     acu_module *module = NULL;
     static const char wrong[] = PTX_HEAD ".visible .entry k()\n{\n    .reg .b32 %r<2>;\n"
                                       "    frobnicate.u32 %r1, 2;\n}\n";
-    assert_fails(acu_module_load_ptx(device, "broken", wrong, &module), ACU_ERR_PTX,
+    assert_fails(acu_module_load(device, ACU_PTX("broken", wrong), &module), ACU_ERR_PTX,
                  "cuModuleLoadDataEx|broken|line 7|frobnicate");
     static const char cut[] = PTX_HEAD ".visible .entry k()\n{\n";
-    assert_fails(acu_module_load_ptx(device, NULL, cut, &module), ACU_ERR_PTX, "PTX: ");
-    assert_fails(acu_module_load_ptx(device, NULL, "", &module), ACU_ERR_PTX, "empty");
-    assert_fails(acu_module_load_ptx(device, NULL, NULL, &module), ACU_ERR_INVALID, "NULL");
-    assert_fails(acu_module_load_ptx(device, NULL, kernels_ptx, NULL), ACU_ERR_INVALID, "nowhere");
-    assert_fails(acu_module_load_ptx(NULL, NULL, kernels_ptx, &module), ACU_ERR_INVALID, "device");
+    assert_fails(acu_module_load(device, ACU_PTX(NULL, cut), &module), ACU_ERR_PTX, "PTX: ");
+    assert_fails(acu_module_load(device, ACU_PTX(NULL, ""), &module), ACU_ERR_PTX, "empty");
+    assert_fails(acu_module_load(device, ACU_PTX(NULL, NULL), &module), ACU_ERR_INVALID, "NULL");
+    assert_fails(acu_module_load(device, ACU_PTX(NULL, kernels_ptx), NULL), ACU_ERR_INVALID,
+                 "nowhere");
+    assert_fails(acu_module_load(NULL, ACU_PTX(NULL, kernels_ptx), &module), ACU_ERR_INVALID,
+                 "device");
     assert_null(module);
 }
 
@@ -184,16 +186,18 @@ static void images_are_told_apart(void **state)
     char *image = malloc(bytes + 8);
     memcpy(image, kernels_ptx, bytes);
     memset(image + bytes, 0, 8);
-    assert_works(acu_module_load_image(device, NULL, image, bytes + 8, &module));
+    assert_works(acu_module_load(device, ACU_IMAGE(NULL, image, bytes + 8), &module));
     acu_module_release(module);
     image = realloc(image, bytes);
-    assert_works(acu_module_load_image(device, NULL, image, bytes, &module));
+    assert_works(acu_module_load(device, ACU_IMAGE(NULL, image, bytes), &module));
     acu_module_release(module);
     free(image);
     module = NULL;
-    assert_fails(acu_module_load_image(device, NULL, "ab\0cd", 5, &module), ACU_ERR_PTX, "neither");
-    assert_fails(acu_module_load_image(device, NULL, "", 0, &module), ACU_ERR_PTX, "empty");
-    assert_fails(acu_module_load_image(device, NULL, NULL, 5, &module), ACU_ERR_INVALID, "NULL");
+    assert_fails(acu_module_load(device, ACU_IMAGE(NULL, "ab\0cd", 5), &module), ACU_ERR_PTX,
+                 "neither");
+    assert_fails(acu_module_load(device, ACU_IMAGE(NULL, "", 0), &module), ACU_ERR_PTX, "empty");
+    assert_fails(acu_module_load(device, ACU_IMAGE(NULL, NULL, 5), &module), ACU_ERR_INVALID,
+                 "NULL");
     assert_null(module);
 }
 
@@ -207,7 +211,7 @@ static void files_are_loaded(void **state)
     assert_int_equal(write(file, kernels_ptx, bytes), bytes);
     close(file);
     acu_module *module = NULL;
-    assert_works(acu_module_load_file(device, "file", path, &module));
+    assert_works(acu_module_load(device, ACU_FILE("file", path), &module));
     acu_kernel *kernel = NULL;
     assert_works(acu_kernel_find(device, "file", "set", &kernel));
     acu_kernel_release(kernel);
@@ -215,15 +219,15 @@ static void files_are_loaded(void **state)
     module = NULL;
     unlink(path);
     errno = 7;
-    assert_fails(acu_module_load_file(device, NULL, path, &module), ACU_ERR_IO,
+    assert_fails(acu_module_load(device, ACU_FILE(NULL, path), &module), ACU_ERR_IO,
                  "opening /tmp/acuda-test-|No such file");
     assert_int_equal(errno, 7);
-    assert_fails(acu_module_load_file(device, NULL, "/tmp", &module), ACU_ERR_IO,
+    assert_fails(acu_module_load(device, ACU_FILE(NULL, "/tmp"), &module), ACU_ERR_IO,
                  "/tmp is no file");
     assert_int_equal(mkfifo(path, 0600), 0); /* to which nobody ever writes */
-    assert_fails(acu_module_load_file(device, NULL, path, &module), ACU_ERR_IO, "is no file");
+    assert_fails(acu_module_load(device, ACU_FILE(NULL, path), &module), ACU_ERR_IO, "is no file");
     unlink(path);
-    assert_fails(acu_module_load_file(device, NULL, NULL, &module), ACU_ERR_INVALID, "NULL");
+    assert_fails(acu_module_load(device, ACU_FILE(NULL, NULL), &module), ACU_ERR_INVALID, "NULL");
     assert_null(module);
 }
 
@@ -249,7 +253,7 @@ static void *load_and_find(void *user)
     for (int i = 0; i < 20; i++) {
         acu_module *module = NULL;
         acu_kernel *kernel = NULL;
-        acu_status st = acu_module_load_ptx(device, "race", kernels_ptx, &module);
+        acu_status st = acu_module_load(device, ACU_PTX("race", kernels_ptx), &module);
         if (st != ACU_OK && st != ACU_ERR_BUSY)
             return user;
         st = acu_kernel_find(device, "race", "set", &kernel);

@@ -691,7 +691,7 @@ static acu_status use_released(bench *b, acu_object_kind kind)
         RELEASED(tensor, acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4), &gone_),
                  acu_tensor_release, acu_submit(device, acu_dup(gone_), NULL, NULL));
     case ACU_OBJECT_MODULE:
-        RELEASED(module, acu_module_load_ptx(device, NULL, test_refusals_ptx, &gone_),
+        RELEASED(module, acu_module_load(device, ACU_PTX(NULL, test_refusals_ptx), &gone_),
                  acu_module_release, acu_kernel_get(gone_, "scale", &(acu_kernel *){NULL}));
     case ACU_OBJECT_KERNEL:
         RELEASED(kernel, (gone_ = test_kernel(device, test_refusals_ptx, "scale"), ACU_OK),
@@ -983,8 +983,8 @@ static void handles(void **state)
     assert_fails(acu_kernel_get(module, "scal", &kernel), ACU_ERR_NOT_FOUND, "scal|scale|tiled");
     row("H5");
     acu_module *again;
-    assert_fails(acu_module_load_ptx(b.device, "named", test_refusals_ptx, &again), ACU_ERR_BUSY,
-                 "named");
+    assert_fails(acu_module_load(b.device, ACU_PTX("named", test_refusals_ptx), &again),
+                 ACU_ERR_BUSY, "named");
     acu_module_release(module);
     row("H6");
     acu_submit_options options = {0};
@@ -1138,7 +1138,8 @@ static void waiting(void **state)
     row("W5");
     acu_future *future;
     assert_works(acu_submit(b.device, acu_value(b.x), NULL, &future));
-    assert_works(acu_future_on_complete(future, wait_in_callback, ACU_USER(&w, drop_future)));
+    assert_works(
+        acu_future_when_complete(future, NULL, 0, wait_in_callback, ACU_USER(&w, drop_future)));
     acu_future_release(future);
     close_bench(&b); /* the last close ends the thread that calls back */
     assert_int_equal(w.status[1], ACU_ERR_IN_CALLBACK);
@@ -1149,19 +1150,19 @@ static void code(void **state)
     (void)state;
     bench b = open_bench();
     acu_module *module;
+    static const char texture[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                                  ".visible .entry k()\n{\n"
+                                  "    .reg .b32 %r<3>;\n"
+                                  "    tex.1d.v4.s32.s32 {%r1, %r1, %r1, %r1}, [0, {%r2}];\n"
+                                  "    ret;\n}\n.visible .entry other()\n{\n    ret;\n}\n";
     row("P1");
-    assert_fails(acu_module_load_ptx(b.device, NULL, ".version 6.3\n.target sm_60\nnonsense\n",
-                                     &module), ACU_ERR_PTX, "3");
+    assert_fails(acu_module_load(b.device, ACU_PTX(NULL, ".version 6.3\n.target sm_60\nnonsense\n"),
+                                 &module),
+                 ACU_ERR_PTX, "3");
     row("P2");
     if (!test_on_gpu()) {
         acu_kernel *kernel;
-        assert_works(acu_module_load_ptx(b.device, NULL,
-                                         ".version 7.0\n.target sm_80\n.address_size 64\n"
-                                         ".visible .entry k()\n{\n"
-                                         "    .reg .b32 %r<3>;\n"
-                                         "    tex.1d.v4.s32.s32 {%r1, %r1, %r1, %r1}, [0, {%r2}];\n"
-                                         "    ret;\n}\n.visible .entry other()\n{\n    ret;\n}\n",
-                                         &module));
+        assert_works(acu_module_load(b.device, ACU_PTX(NULL, texture), &module));
         assert_fails(acu_kernel_get(module, "k", &kernel), ACU_ERR_PTX, "line 7|tex|in k");
         assert_fails(acu_kernel_get(module, "j", &kernel), ACU_ERR_NOT_FOUND, "\"j\"|other");
         assert_works(acu_kernel_get(module, "other", &kernel));
@@ -1170,10 +1171,12 @@ static void code(void **state)
     }
     row("P3");
     if (!test_on_gpu())
-        assert_fails(acu_module_load_image(b.device, NULL, set_sm_90, sizeof set_sm_90, &module),
+        assert_fails(acu_module_load(b.device, ACU_IMAGE(NULL, set_sm_90, sizeof set_sm_90),
+                                     &module),
                      ACU_ERR_PTX, "cubin|compile to PTX");
     row("P4");
-    assert_fails(acu_module_load_image(b.device, "half", set_sm_90, sizeof set_sm_90 / 2, &module),
+    assert_fails(acu_module_load(b.device, ACU_IMAGE("half", set_sm_90, sizeof set_sm_90 / 2),
+                                 &module),
                  ACU_ERR_PTX, "half is a cubin that was cut off");
     close_bench(&b);
 }

@@ -71,7 +71,7 @@ static void launches(acu_tensor *t)
 {
     acu_module *module;
     acu_kernel *twice, *tiled, *tick;
-    OK(acu_module_load_ptx(device, nullptr, R"(
+    OK(acu_module_load(device, ACU_PTX(nullptr, R"(
 .version 7.0
 .target sm_52
 .address_size 64
@@ -84,7 +84,7 @@ static void launches(acu_tensor *t)
 }
 .visible .entry tick() { ret; }
 .visible .entry tiled(.param .align 8 .b8 x[112]) { ret; }
-)", &module));
+)"), &module));
     OK(acu_kernel_get(module, "twice", &twice));
     OK(acu_kernel_get(module, "tiled", &tiled));
     ALL_ARE(acu_first(acu_launch(twice, ACU_GRID_BLOCK(1, 1, 1, 6, 1, 1), acu_inout(acu_dup(t)))),

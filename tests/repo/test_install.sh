@@ -114,7 +114,7 @@ int main(void)
     acu_status status = acu_open(&options, &device);
     if (status == ACU_ERR_NO_DRIVER)
         return 0;
-    if (check(status) || check(acu_module_load_ptx(device, "mine", double_ptx, &module)) ||
+    if (check(status) || check(acu_module_load(device, ACU_PTX("mine", double_ptx), &module)) ||
         check(acu_kernel_get(module, "twice", &kernel)) ||
         check(acu_sync(device, acu_full(ACU_SHAPE(100), acu_f32(4)), &x)) ||
         check(acu_sync(device, acu_launch(kernel, ACU_BLOCK(32),

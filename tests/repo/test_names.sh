@@ -124,9 +124,9 @@ static void start(void)
     OK(acu_buffer_create(device, 64, &buffer));
     OK(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4), &tensor));
     pool = acu_pool_retain(acu_device_pool(device));
-    OK(acu_module_load_ptx(device, "module",
+    OK(acu_module_load(device, ACU_PTX("module",
                            ".version 6.0\n.target sm_50\n.address_size 64\n"
-                           ".visible .entry kernel(.param .u64 p) { ret; }\n",
+                           ".visible .entry kernel(.param .u64 p) { ret; }\n"),
                            &module));
     OK(acu_kernel_get(module, "kernel", &kernel));
     OK(acu_submit(device, acu_fill(tensor, acu_f32(1)), NULL, &future));

@@ -25,6 +25,12 @@ static acu_pool_stats read_stats(acu_pool *pool)
     return stats;
 }
 
+int pick(int i);
+void told(void *user, acu_future *future, acu_status status);
+extern acu_future *futures[];
+extern acu_queue *queue;
+extern const char *path_of[];
+
 acu_status old(acu_device *device, acu_stream *stream, acu_buffer *buffer, acu_tensor *x,
                struct mine *m, acu_op *op)
 {
@@ -52,6 +58,15 @@ acu_status old(acu_device *device, acu_stream *stream, acu_buffer *buffer, acu_t
         return ACU_OK;
     acu_counters counters;
     acu_counters_read(&counters);
+    acu_module *module;
+    acu_module_load_ptx(device, NULL, "a (string, with; \\n" "things)",
+                        &module);
+    acu_module_load_image(device, "name", buffer, sizeof(int) * 2, &module);
+    acu_module_load_file(acu_buffer_device(buffer), path_of[1], "file", &module);
+    acu_future_on_complete(futures[0], told, ACU_USER(m, NULL));
+    acu_future_call(futures[1], queue, told, (acu_user){NULL, NULL});
+    acu_future_notify(m ? futures[0] : NULL, queue, (uint64_t)7);
+    acu_future_notify(futures[pick((1))], queue, 8);
     if (acu_buffer_leak(buffer, &address) == ACU_ERR_WOULD_WAIT)
         return acu_submit(device, op, &more, NULL);
     return acu_submit(device, op, &options, NULL) == ACU_ERR_WOULD_BLOCK ? ACU_OK : ACU_TIMEOUT;
@@ -61,6 +76,9 @@ cp "$work/old.c" "$work/new.c"
 status=0
 tools/rename-to-0.2 "$work/new.c" >"$work/left" || status=$?
 [ $status = 1 ] || fail "exit status $status, though a deadline was left"
+call=$(grep -n 'pick((1))' "$work/old.c" | cut -d: -f1)
+grep -q "^$work/new.c:$call: .*gone" "$work/left" || fail "line $call was not printed: $(cat "$work/left")"
+sed -i "${call}s/.*/    acu_future_when_complete(futures[0], queue, 8, NULL, ACU_USER(NULL));/" "$work/new.c"
 line=$(grep -n 'm->deadline > 0' "$work/old.c" | cut -d: -f1)
 grep -q "^$work/new.c:$line: .*timeout" "$work/left" || fail "line $line was not printed: $(cat "$work/left")"
 sed -i "${line}s/\.deadline = /.timeout = /" "$work/new.c" # what is left to people

@@ -234,7 +234,7 @@ void test_quiet(acu_device *device)
 acu_module *test_load_ptx(acu_device *device, const char *name, const char *ptx)
 {
     acu_module *module = NULL;
-    assert_works(acu_module_load_ptx(device, name, ptx, &module));
+    assert_works(acu_module_load(device, ACU_PTX(name, ptx), &module));
     return module;
 }
 
@@ -397,7 +397,7 @@ static void call_last(void *user, acu_future *future, acu_status status)
     (void)user;
     if (acu_device_default()) {
         sched_yield();
-        assert_works(acu_future_on_complete(future, call_last, ACU_USER(NULL)));
+        assert_works(acu_future_when_complete(future, NULL, 0, call_last, ACU_USER(NULL)));
         return;
     }
     test_threads_rest();
@@ -408,7 +408,7 @@ void test_call_last(acu_future *future, acu_future_fn fn, void *user)
 {
     last_call.fn = fn;
     last_call.user = user;
-    assert_works(acu_future_on_complete(future, call_last, ACU_USER(NULL)));
+    assert_works(acu_future_when_complete(future, NULL, 0, call_last, ACU_USER(NULL)));
 }
 
 void test_before_fork(void)

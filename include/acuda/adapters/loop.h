@@ -27,9 +27,9 @@
  * only for busy-poll, acu_libevent_submitted.
  *
  * What is delivered, and where:
- *   - completions put on the queue with a tag (acu_submit_options.queue, acu_future_notify) go to
- *     `fn` of the options, many at a time;
- *   - callbacks put on the queue (acu_future_call) are called.
+ *   - completions put on the queue with a tag (acu_submit_options.queue, acu_future_when_complete)
+ *     go to `fn` of the options, many at a time;
+ *   - callbacks put on the queue (acu_future_when_complete with a function) are called.
  * One wake-up of the loop delivers up to ACU_LOOP_BATCH of both together; if there are more, the
  * loop gets its turn in between. `fn` and callbacks may submit, cancel, stop the adapter, and do
  * anything that the loop allows. They should not wait, because everything else in the loop waits

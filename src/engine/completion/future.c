@@ -280,29 +280,6 @@ acu_status acu_future_error(acu_future *future, acu_error *error)
     return future->status;
 }
 
-acu_status acu_future_on_complete(acu_future *future, acu_future_fn fn, acu_user user)
-{
-    acu_status status = acui_object_check(future, ACU_OBJECT_FUTURE, __func__);
-    if (status == ACU_OK && !fn)
-        status = acui_fail(ACU_ERR_INVALID, "acu_future_on_complete got no function");
-    acui_notice *notice = NULL;
-    if (status == ACU_OK)
-        status = acui_future_may_begin(future);
-    if (status == ACU_OK) {
-        status = acui_reactor_start();
-        notice = status == ACU_OK ? ACUI_NEW(acui_notice) : NULL;
-        if (status == ACU_OK && !notice)
-            status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion callback");
-    }
-    if (status != ACU_OK) {
-        acui_user_release(user);
-        return status;
-    }
-    *notice = (acui_notice){.fn = fn, .user = user, .future = acu_future_retain(future)};
-    acui_future_add(future, notice);
-    return ACU_OK;
-}
-
 void acui_future_add(acu_future *future, acui_notice *notice)
 {
     acui_future_begin(future);

@@ -223,15 +223,18 @@ static acu_status new_notice(acu_future *future, acu_queue *queue, const char *f
                              acui_notice **notice)
 {
     ACUI_TRY(acui_object_check(future, ACU_OBJECT_FUTURE, function));
-    ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
+    if (queue)
+        ACUI_TRY(acui_object_check(queue, ACU_OBJECT_QUEUE, function));
     ACUI_TRY(acui_future_may_begin(future));
     ACUI_TRY(acui_reactor_start());
     acui_notice *n = ACUI_NEW(acui_notice);
     if (!n)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a completion");
     n->future = acu_future_retain(future);
-    n->queue = acui_object_retain(queue);
-    atomic_fetch_add_explicit(&queue->pending, 1, memory_order_relaxed);
+    if (queue) {
+        n->queue = acui_object_retain(queue);
+        atomic_fetch_add_explicit(&queue->pending, 1, memory_order_relaxed);
+    }
     *notice = n;
     return ACU_OK;
 }
@@ -261,27 +264,31 @@ bool acui_queue_forget(acu_future *future)
     return true;
 }
 
-acu_status acu_future_notify(acu_future *future, acu_queue *queue, uint64_t tag)
+static acu_status check_when_complete(const acu_queue *queue, acu_future_fn fn, acu_user user)
 {
-    acui_notice *notice;
-    ACUI_TRY(new_notice(future, queue, __func__, &notice));
-    notice->tag = tag;
-    acui_future_add(future, notice);
+    if (!fn && !queue)
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_future_when_complete got neither a queue nor a function");
+    if (!fn && (user.data || user.release))
+        return acui_fail(ACU_ERR_INVALID,
+                         "acu_future_when_complete got user data, but no function to give it to");
     return ACU_OK;
 }
 
-acu_status acu_future_call(acu_future *future, acu_queue *queue, acu_future_fn fn, acu_user user)
+acu_status acu_future_when_complete(acu_future *future, acu_queue *queue, uint64_t tag,
+                                    acu_future_fn fn, acu_user user)
 {
     acui_notice *notice = NULL;
-    acu_status status = ACU_OK;
-    if (!fn)
-        status = acui_fail(ACU_ERR_INVALID, "acu_future_call got no function");
+    acu_status status = acui_object_check(future, ACU_OBJECT_FUTURE, __func__);
+    if (status == ACU_OK)
+        status = check_when_complete(queue, fn, user);
     if (status == ACU_OK)
         status = new_notice(future, queue, __func__, &notice);
     if (status != ACU_OK) {
         acui_user_release(user);
         return status;
     }
+    notice->tag = tag;
     notice->fn = fn;
     notice->user = user;
     acui_future_add(future, notice);

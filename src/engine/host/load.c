@@ -35,14 +35,18 @@ acu_status acu_module_load_async(acu_device *device, const acu_module_source *gi
     acu_module_source source;
     acu_compile_options compile;
     ACUI_TRY(acui_source_read(&source, &compile, device, given, false, __func__));
-    if (!future)
+    if (!future) {
+        acui_source_drop(&source);
         return acui_fail(ACU_ERR_INVALID, "acu_module_load_async: nobody could take the module "
-                         "without a future");
+                                          "without a future");
+    }
     acu_future *f = NULL;
     acu_status status = acui_reactor_start();
     if (status == ACU_OK)
         status = acui_future_new(&f);
-    if (status == ACU_OK)
+    if (status != ACU_OK)
+        acui_source_drop(&source);
+    else
         status = begin(device, &source, f);
     if (status == ACU_OK)
         *future = f;

@@ -24,8 +24,8 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
  * now. If that fails, it never runs, and the submission fails when it has been planned. */
 void acui_flush_planning(void);
-/* acu_submit, which leaves the op to the program after FULL, with what is known about the future: `how`, ORed. `function` is what the program
- * called. */
+/* acu_submit, which leaves the op to the program after FULL, with what is known about the future:
+ * `how`, ORed. `function` is what the program called. */
 enum {
     ACUI_UNWANTED = 1, /* nobody will ask it for values */
     ACUI_WAITED = 2    /* this thread waits for it at once */
