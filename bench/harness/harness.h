@@ -30,6 +30,7 @@ typedef struct bench {
     bool quick;
     const char *json; /* where to write, or NULL */
     bench_record *records, **last_record;
+    char title[160]; /* of the rows that come */
     bool in_table; /* the columns of a row's sides have their heads */
     int missed;
 } bench;
@@ -113,7 +114,7 @@ typedef struct bench_figures {
 
 struct bench_record {
     struct bench_record *next;
-    char what[120];
+    char title[160], what[120]; /* together they name a row in the results (bench/results) */
     const char *unit;
     bool rate, at_least;
     int samples, sides; /* sides 0: a single number */

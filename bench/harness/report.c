@@ -13,6 +13,7 @@ bench_record *bench_record_new(bench *b, const char *what)
     if (!record)
         bench_die("no memory");
     snprintf(record->what, sizeof record->what, "%s", what);
+    snprintf(record->title, sizeof record->title, "%s", b->title);
     if (!b->records)
         b->last_record = &b->records;
     *b->last_record = record;
@@ -79,6 +80,7 @@ void bench_report(bench *b, bench_record *record)
 void bench_title(bench *b, const char *text)
 {
     printf("\n== %s\n", text);
+    snprintf(b->title, sizeof b->title, "%s", text);
     b->in_table = false;
 }
 
@@ -127,8 +129,10 @@ void bench_write_json(const bench *b)
             b->name, acu_device_info_of(b->device)->name, acu_driver_info_of()->version,
             b->quick ? "true" : "false");
     for (const bench_record *r = b->records; r; r = r->next) {
-        fprintf(file, "%s\n  {\"what\": \"%s\", \"unit\": \"%s\", \"goals\": \"%s\"",
-                r == b->records ? "" : ",", r->what, r->unit, r->at_least ? "at least" : "at most");
+        fprintf(file, "%s\n  {\"title\": \"%s\", \"what\": \"%s\", ", r == b->records ? "" : ",",
+                r->title, r->what);
+        fprintf(file, "\"unit\": \"%s\", \"goals\": \"%s\"", r->unit,
+                r->at_least ? "at least" : "at most");
         if (r->sides)
             json_sides(file, r);
         else
