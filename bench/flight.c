@@ -246,7 +246,7 @@ static void close_lane(subject *s, lane *l)
 
 static double together(const subject *s)
 {
-    acu_graph_cache_statistics counts;
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
     MUST(acu_graph_cache_stats(s->b->device, &counts));
     return (double)counts.together;
 }

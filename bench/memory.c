@@ -7,6 +7,7 @@
 #include "harness/harness.h"
 #include "harness/raw.h"
 
+#include <acuda/debug.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

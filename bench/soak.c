@@ -14,6 +14,7 @@
 #include "harness/harness.h"
 #include "harness/heap.h"
 
+#include <acuda/debug.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>

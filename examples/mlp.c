@@ -238,7 +238,7 @@ int main(int argc, char **argv)
         close_replica(&replicas[i]);
     for (int i = 0; i < count; i++)
         check(acu_close(devices[i]));
-    acu_process_statistics counters;
+    acu_process_statistics counters = {.size = sizeof counters};
     acu_process_stats(&counters);
     printf("held out: %.2f %% right, after %.2f s\n", 100.0f * accuracy,
            (double)(acu_now() - start) * 1e-9);

@@ -39,7 +39,7 @@ class DriverOptions(Structure):
 class OpenOptions(Structure):
     _fields_ = [("size", c_size_t), ("ordinal", c_int), ("allow_software", c_bool),
                 ("streams", c_uint), ("max_in_flight", c_uint), ("one_by_one", c_bool),
-                ("runtime_thread", c_bool), ("driver", DriverOptions)]
+                ("runtime_thread", c_bool), ("driver", POINTER(DriverOptions))]
 
 
 _lib = ctypes.CDLL(os.environ.get("ACUDA_LIBRARY", "libacuda.so.0"))
@@ -253,8 +253,8 @@ class Tensor:
 def open_device(ordinal=0, allow_software=True, request=None, streams_live=True):
     options = OpenOptions(size=ctypes.sizeof(OpenOptions), ordinal=ordinal,
                           allow_software=allow_software)
-    options.driver.size = ctypes.sizeof(DriverOptions)
-    options.driver.request = request
+    driver = DriverOptions(size=ctypes.sizeof(DriverOptions), request=request)
+    options.driver = ctypes.pointer(driver)
     handle = c_void_p()
     _check(_open(byref(options), byref(handle)))
     return Device(handle.value, streams_live)

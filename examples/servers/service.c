@@ -4,6 +4,7 @@
 
 #include "../example.h"
 
+#include <acuda/debug.h>
 #include <ctype.h>
 #include <string.h>
 

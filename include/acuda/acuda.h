@@ -51,34 +51,55 @@
  *             a struct means all defaults. So a struct may grow from one version to the next: the
  *             fields that an older program's struct does not have count as zero, and a newer
  *             program is refused (NOT_SUPPORTED) if it sets one that the library does not know.
+ *             Structs that the library fills (statistics) begin with a size that the caller sets:
+ *             no more than that is written. Structs in arrays have room for more (`reserved`,
+ *             zero), or the program says how far they are apart (a stride). acu_arg, acu_shape,
+ *             acu_dims, acu_user and acu_site are passed by value, and never change.
+ * Statistics  acu_X_stats(x, &stats) reads what an X counts into an acu_X_statistics: pools
+ *             (pool.h), the cache of graphs (graph_cache.h), the compiler (compile.h), the process
+ *             (future.h).
  * Version     ACU_VERSION_MAJOR, _MINOR and _PATCH, and ACU_VERSION for comparing, are those of the
  *             headers; acu_version gives that of the library (base.h).
  *
- * Each header is the manual of its part. A suggested reading order:
+ * Each header is the manual of its part. In a suggested reading order:
  *
- * status.h, device.h          what calls return; devices, and what happens to them after a fault
- * tensor.h, memory.h          dtypes, shapes and views; buffers, and how host memory comes in
- * kernel.h, compile.h         modules and kernels; CUDA C++ compiled at run time
- * op.h, ops.h                 operations and how they are composed; the built-in ones
- * select.h, statistics.h,     selections, histograms, variances; norms and losses of networks;
- * layers.h, distributions.h,  random numbers of other distributions; products over named
- * einsum.h                    dimensions
- * arrange.h, index.h,         more of the built-in ones: joining, padding, reordering; elements by
- * sort.h, scan.h              index; sorting; running sums
- * image.h, image_filters.h,   operations on images, and on boxes that detectors find in them
- * boxes.h
- * blas.h, fft.h, sparse.h,    operations by NVIDIA's libraries; which of these were found
- * vendor.h
- * future.h, queue.h, group.h  submitting, and learning of completion: of one, of many, of a group
- * pool.h, staging.h,          where memory comes from; copies of pageable memory; memory shared by
- * managed.h, external.h       host and device; memory of other APIs and processes
- * stream.h, use.h             streams, events and policies; work that is placed on streams by hand
- * graph_cache.h, graph.h           the cache of executable graphs; an op as a graph to replay
- * explain.h                   what became of a submission, and why
- * driver.h, debug.h           the driver's own calls; failures on request, for tests
+ *  1  status.h: What calls return: statuses, how much an error breaks, and the record that says in
+ *     words what was wrong.
+ *  2  device.h: Opening a device, its modes (a bound on work in flight, a runtime thread, one
+ *     operation at a time), and what to do after a fault.
+ *  3  tensor.h, memory.h: A tensor is a dtype, a shape and strides over a buffer. How host memory,
+ *     and that of other libraries, comes in and goes out.
+ *  4  kernel.h, compile.h: Modules and the kernels in them, how a launch is configured; CUDA C++
+ *     compiled at run time.
+ *  5  op.h: Operations: what they are, who owns them, and the ways to compose them, from launching
+ *     and copying to alternatives for what fails. The longest, and the heart.
+ *  6  ops.h: The built-in operations: elementwise functions, reductions, matrix products, random
+ *     numbers, conversions. More of them are in arrange.h (joining, padding, reordering), index.h
+ *     (elements by index), sort.h, scan.h (running sums), select.h, statistics.h (histograms,
+ *     variances), layers.h (norms and losses of networks), distributions.h (random numbers),
+ *     einsum.h (products over named dimensions), image.h, image_filters.h, boxes.h (images, and
+ *     boxes that detectors find in them); blas.h, fft.h and sparse.h are by NVIDIA's libraries,
+ *     and vendor.h says which of these were found.
+ *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
+ *  8  queue.h, group.h: Learning of many completions: in batches on a thread of the program's, with
+ *     a descriptor for its event loop; submissions that stand or fall together.
  *
- * Not included here: device.cuh and tile.h, which are for kernels, and adapters/, for event loops
- * and DLPack.
+ * These suffice for most programs. The others are for those that need more:
+ *
+ *  9  pool.h, staging.h, managed.h, external.h: Where memory comes from, and how to bound it; how
+ *     pageable memory is copied; memory that host and devices share; memory of other APIs and
+ *     processes.
+ * 10  stream.h, use.h: CUDA's streams and events, policies that choose streams, and work that is
+ *     placed on streams by hand in order with acuda's.
+ * 11  graph_cache.h, graph.h: The cache of executable graphs that submissions use by themselves,
+ *     and an operation as a graph of its own, to be replayed.
+ * 12  explain.h: What became of a submission: its parts, and what each of them waited for.
+ * 13  driver.h: Which driver was chosen and why, and its entry points.
+ *
+ * base.h has what all of them need: the version, time spans, user data of callbacks.
+ *
+ * Not included here: device.cuh and tile.h, which are for kernels; adapters/, for event loops and
+ * DLPack; and debug.h, for tests: failures on request, and counts of what lives.
  */
 #ifndef ACUDA_ACUDA_H
 #define ACUDA_ACUDA_H
@@ -87,7 +108,6 @@
 #include <acuda/blas.h>
 #include <acuda/boxes.h>
 #include <acuda/compile.h>
-#include <acuda/debug.h>
 #include <acuda/device.h>
 #include <acuda/driver.h>
 #include <acuda/explain.h>

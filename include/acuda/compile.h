@@ -71,6 +71,7 @@ typedef struct acu_compile_options {
     size_t include_dir_count;
     const acu_header *headers; /* headers in memory; found before others */
     size_t header_count;
+    size_t header_stride; /* bytes from one header to the next; 0: sizeof(acu_header) */
     const char *const *arguments; /* passed to the compiler unchanged. Arguments that name files
                                    * (-I, -include) keep the result out of the caches */
     size_t argument_count;
@@ -124,6 +125,7 @@ ACU_API void acu_compile_forget(void);
 
 /* Counts since the process began. */
 typedef struct acu_compile_statistics {
+    size_t size;           /* sizeof(acu_compile_statistics), set by the caller */
     uint64_t compiled;     /* by a compiler, failures included */
     uint64_t from_memory, from_disk;
     uint64_t joined;       /* requests that waited for an equal request of another thread */
@@ -131,7 +133,7 @@ typedef struct acu_compile_statistics {
     uint64_t dropped;      /* files that were torn or of the wrong contents */
     uint64_t disk_errors;  /* files that could not be written */
 } acu_compile_statistics;
-ACU_API void acu_compile_stats(acu_compile_statistics *counts);
+ACU_API acu_status acu_compile_stats(acu_compile_statistics *stats);
 
 ACU_END
 #endif

@@ -29,7 +29,8 @@ typedef struct acu_open_options {
     bool one_by_one; /* for finding faults: below */
     bool runtime_thread; /* hand submissions over to a thread instead of entering the driver:
                           * below */
-    acu_driver_options driver; /* which driver; only the first open of the process looks at it */
+    const acu_driver_options *driver; /* which driver; NULL: as driver.h says. Only the first open
+                                       * of the process looks at it */
 } acu_open_options;
 
 /*
@@ -124,6 +125,7 @@ ACU_API void acu_device_release(acu_device *device);
 ACU_API acu_device *acu_device_default(void);
 
 typedef struct acu_device_info {
+    size_t size;                 /* of this struct, in the library */
     int ordinal;
     char name[96];
     bool software;               /* the software device */

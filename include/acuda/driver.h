@@ -50,7 +50,7 @@ ACU_BEGIN
 /*
  * The entry points, under CUDA's names without "cu": cu->StreamCreate is cuStreamCreate. CUDA's
  * documentation says what they do, whether they block, and what they return (a CUresult; 0 is
- * success). Calls go through counting and fault injection (below), at the cost of one load while
+ * success). Calls go through counting and fault injection (debug.h), at the cost of one load while
  * neither is in use. If a call has versions with suffixes, driver_calls.h says which one this is.
  */
 typedef struct acu_driver_table {
@@ -61,7 +61,7 @@ typedef struct acu_driver_table {
 
 /* The same entry points as numbers: ACU_CALL_StreamCreate. */
 typedef enum acu_driver_call {
-    ACU_CALL_ANY = -1, /* in acu_driver_fault: any call */
+    ACU_CALL_ANY = -1, /* for counting and fault injection (debug.h): any call */
 #define ACU_DRIVER_NUMBER(name, symbol, since, effect, kind, params, args) ACU_CALL_##name,
     ACU_DRIVER_CALLS(ACU_DRIVER_NUMBER)
 #undef ACU_DRIVER_NUMBER
@@ -99,6 +99,7 @@ ACU_API acu_status acu_driver_open(const acu_driver_options *options,
 ACU_API const acu_driver_table *acu_driver(void);
 
 typedef struct acu_driver_info {
+    size_t size;       /* of this struct, in the library */
     bool software;     /* a software device, built in or as a stand-in for libcuda.so.1 */
     int version;       /* CUDA version of the driver: 12040 is 12.4 */
     int max_version;   /* entry points newer than this are hidden; 0: none */
@@ -131,62 +132,6 @@ ACU_API acu_driver_call acu_driver_call_find(const char *name);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY" for 2; "CUDA_ERROR_?" for an unknown number. Static strings. */
 ACU_API const char *acu_driver_result_name(unsigned result);
-
-/* ---- counting ------------------------------------------------------------------------------- */
-
-/* Kinds of driver objects: ACU_DRIVER_KIND_STREAM, ... */
-typedef enum acu_driver_kind {
-#define ACU_DRIVER_KIND(name, text) ACU_DRIVER_KIND_##name,
-    ACU_DRIVER_KINDS(ACU_DRIVER_KIND)
-#undef ACU_DRIVER_KIND
-    ACU_DRIVER_KIND_NONE /* also the number of kinds */
-} acu_driver_kind;
-
-/*
- * Objects that were created through the table and not destroyed through it: creations minus
- * successful destructions. Objects that go when their context is destroyed or reset stay counted.
- * Always on.
- */
-ACU_API int64_t acu_driver_live(acu_driver_kind kind);
-
-/* Destructions of this kind that fault injection made fail: their objects may still live. */
-ACU_API int64_t acu_driver_spared(acu_driver_kind kind);
-
-/* Fill `text` with one line for each kind that has live objects, naming those whose destruction was
- * made to fail; cut to `bytes`, terminated. Returns the number of live objects. */
-ACU_API size_t acu_driver_live_report(char *text, size_t bytes);
-
-/*
- * Count calls: true restarts from 0, false stops and keeps the counts. A test can use this to learn
- * every call that a program makes, and then make each of them fail in turn.
- */
-ACU_API void acu_driver_count_calls(bool on);
-/* Calls counted, including those made to fail. ACU_CALL_ANY: the total of all entry points. */
-ACU_API uint64_t acu_driver_calls(acu_driver_call call);
-
-/* ---- making calls fail ---------------------------------------------------------------------- */
-
-/* Zero-initialise, set `size`, change what you need. */
-typedef struct acu_driver_fault {
-    size_t size;          /* sizeof(acu_driver_fault) */
-    acu_driver_call call; /* which call, or ACU_CALL_ANY for any */
-    uint64_t nth;         /* 1: the next one; 0 counts as 1 */
-    bool from_then_on;    /* the n-th call and all after it; else the n-th only */
-    unsigned result;      /* the result that it returns; 0: CUDA_ERROR_UNKNOWN */
-} acu_driver_fault;
-
-/*
- * From now on, in all threads, the n-th matching call through the table is not made, but returns
- * `result`. Replaces an earlier fault and restarts the count. May be set before the driver is
- * opened. Errors: INVALID (size, or a call that does not exist).
- */
-ACU_API acu_status acu_driver_fail(const acu_driver_fault *fault);
-/* End fault injection; the two counts below are kept. */
-ACU_API void acu_driver_fail_clear(void);
-/* Counts since the last acu_driver_fail: calls that were made to fail (hits), and all calls that
- * matched the one named in the fault (seen). */
-ACU_API uint64_t acu_driver_fault_hits(void);
-ACU_API uint64_t acu_driver_fault_seen(void);
 
 ACU_END
 #endif

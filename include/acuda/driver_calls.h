@@ -2,7 +2,7 @@
 /*
  * The driver's entry points that acuda knows, in one list. The table, its wrappers, the loader, the
  * counts of live objects, fault injection and the test against cuda.h are generated from it, so
- * another call takes one more line here.
+ * another call takes one more line here, in ACU_DRIVER_CALLS_ADDED.
  *
  *     X(name, symbol, since, effect, kind, (parameters), (arguments))
  *
@@ -622,6 +622,11 @@
     X(GraphLaunch, cuGraphLaunch, 10000, NONE, NONE, \
       (CUgraphExec graph, CUstream stream), (graph, stream))
 
+/* Calls that were added after version 0.2, whatever their subject: a program has the numbers of
+ * calls and their places in the table in its own code, so a new one goes behind all that there
+ * are. */
+#define ACU_DRIVER_CALLS_ADDED(X)
+
 /* Every call. */
 #define ACU_DRIVER_CALLS(X) \
     ACU_DRIVER_CALLS_BASE(X) \
@@ -638,7 +643,8 @@
     ACU_DRIVER_CALLS_SET(X) \
     ACU_DRIVER_CALLS_MODULE(X) \
     ACU_DRIVER_CALLS_FUNCTION(X) \
-    ACU_DRIVER_CALLS_GRAPH(X)
+    ACU_DRIVER_CALLS_GRAPH(X) \
+    ACU_DRIVER_CALLS_ADDED(X)
 
 /*
  * Older symbols with the same signature, used if the one in the list above is missing, or newer

@@ -40,8 +40,12 @@ typedef struct acu_submit_options {
 } acu_submit_options;
 
 /*
- * Submit `op` (consumed, except after FULL) and return its future; `future` may be NULL if nobody
- * will ask.
+ * Submit `op`.
+ *
+ * device   where those parts of the op run that name no device themselves; NULL: see below
+ * op       consumed, except after FULL. NULL, or an op that carries an error, is refused
+ * options  a stream, a timeout, a queue, ...; NULL: all defaults
+ * future   receives the future, to be released by the caller; NULL: nobody will ask
  *
  * `device` places those parts of the op that name no device themselves: the ones that make tensors
  * from nothing (acu_ones, ...). Parts with tensors or a kernel run where these are, whatever
@@ -77,8 +81,13 @@ typedef struct acu_submit_options {
 ACU_API acu_status acu_submit(acu_device *device, acu_op *op, const acu_submit_options *options,
                               acu_future **future);
 
-/* Submit and wait here. If the first value is a tensor and `tensor` is not NULL, the tensor is
- * given to the caller (if it is not a tensor, or there is no value, *tensor is NULL). Blocks.
+/* Submit and wait here: for programs that have nothing else to do meanwhile.
+ *
+ * device, op  as in acu_submit; the op is consumed, except after FULL
+ * tensor      receives the op's first value, which then belongs to the caller; NULL if that is no
+ *             tensor, or there is none. NULL: not wanted
+ *
+ * Blocks.
  * Errors: submit's, the submission's own, IN_CALLBACK inside a callback.
  * Driver: as acu_submit, with cuStreamWriteValue64 after all work that is on one stream only; and
  * as acu_future_wait, except that in this case the calling thread itself blocks in
@@ -256,13 +265,14 @@ ACU_API acu_status acu_write_sync(acu_tensor *tensor, const void *memory, size_t
  * given up and its work was finished. Operations are kernels, copies, fills, foreign and host
  * calls; allocations are not counted. */
 typedef struct acu_process_statistics {
+    size_t size; /* sizeof(acu_process_statistics), set by the caller */
     uint64_t submissions, submissions_done, submissions_failed;
     uint64_t operations, operations_done;
     /* Copies of pageable memory that were begun, the bytes that they moved, and how many of the
      * copies stopped because nobody wanted the rest (staging.h). */
     uint64_t staged_copies, staged_bytes, staged_skipped;
 } acu_process_statistics;
-ACU_API void acu_process_stats(acu_process_statistics *counters);
+ACU_API acu_status acu_process_stats(acu_process_statistics *stats);
 
 ACU_END
 #endif

@@ -43,6 +43,7 @@ ACU_BEGIN
 
 /* The first three are current values; the others count from the device's opening. */
 typedef struct acu_graph_cache_statistics {
+    size_t size;        /* sizeof(acu_graph_cache_statistics), set by the caller */
     uint32_t limit;     /* the most executable graphs allowed */
     uint32_t forms;     /* known forms */
     uint32_t execs;     /* executable graphs, including those being made */
@@ -56,7 +57,7 @@ typedef struct acu_graph_cache_statistics {
 } acu_graph_cache_statistics;
 
 /* Any thread, does not block, no driver calls. All 0 if the cache is off or not supported. */
-ACU_API acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics *counts);
+ACU_API acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics *stats);
 
 /*
  * Set the number of executable graphs that the device's cache may hold; 0 switches it off. Surplus

@@ -139,7 +139,9 @@ ACU_API acu_status acu_module_wait(acu_module *module, uint64_t timeout);
  * no module. */
 ACU_API const char *acu_module_log(acu_module *module);
 
-/* A kernel of the module. Never blocks, except for a cubin on an old driver (before CUDA 12.4).
+/* A kernel of the module, by its name in PTX (extern "C", or mangled), or as one of the module's
+ * `expressions` spells it. The handle keeps the module. Never blocks, except for a cubin on an old
+ * driver (before CUDA 12.4).
  * Errors: NOT_FOUND (with the names that the module has, where known), that of a load that
  * failed. */
 ACU_API acu_status acu_kernel_get(acu_module *module, const char *name, acu_kernel **kernel);
@@ -167,6 +169,7 @@ ACU_API acu_status acu_kernel_wait(acu_kernel *kernel, uint64_t timeout);
 ACU_API acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature);
 
 typedef struct acu_kernel_info {
+    size_t size;           /* of this struct, in the library */
     const char *name;
     bool params_known;     /* false for a cubin on a driver older than CUDA 12.4 */
     size_t param_count;    /* 0 if not known */
@@ -218,6 +221,7 @@ typedef struct acu_config {
      * do not hold such launches, unlike cooperative and cluster launches: they are issued directly,
      * and acu_graph_load refuses them. */
     bool programmatic;
+    uint32_t reserved[4]; /* 0, else NOT_SUPPORTED */
 } acu_config;
 
 /* One size of a grid or block. What 32 bits do not hold becomes a size that no device has, and is
@@ -239,12 +243,12 @@ inline unsigned acui_dim(int64_t size)
 #define ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz)                                                     \
     (acu_config{{ACUI_DIM(gx), ACUI_DIM(gy), ACUI_DIM(gz)},                                        \
                 {ACUI_DIM(bx), ACUI_DIM(by), ACUI_DIM(bz)},                                        \
-                0, {0, 0, 0}, false, false})
+                0, {0, 0, 0}, false, false, {0, 0, 0, 0}})
 ACU_END /* templates can not have C's linkage */
 template <typename... N> constexpr acu_config acui_threads(N... threads)
 {
     return acu_config{{0, 0, 0}, {acui_dim(static_cast<int64_t>(threads))...}, 0, {0, 0, 0}, false,
-                      false};
+                      false,     {0, 0, 0, 0}};
 }
 ACU_BEGIN
 #define ACU_BLOCK(...) acui_threads(__VA_ARGS__)

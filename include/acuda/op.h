@@ -126,7 +126,8 @@ ACU_API acu_arg acu_arg_struct(const void *memory, size_t bytes);
  *
  *     struct { float *y; const float *x; float a; int n; } p = {.a = 2, .n = 1000};
  *     acu_field fields[] = {{0, y, ACU_UPDATE}, {8, x, ACU_READ}};   // offsetof(...), mostly
- *     acu_struct with = {&p, sizeof p, fields, 2};
+ *     acu_struct with = {.size = sizeof with, .memory = &p, .bytes = sizeof p,
+ *                        .fields = fields, .count = 2};
  *     acu_op *op = acu_launch(kernel, ACU_BLOCK(4, 4), acu_arg_fields(&with));
  *
  * Each address takes 8 bytes at a multiple of 8, and is that of the tensor's first element; what
@@ -140,10 +141,12 @@ typedef struct acu_field {
     acu_access access;
 } acu_field;
 typedef struct acu_struct {
+    size_t size; /* sizeof(acu_struct) */
     const void *memory;
     size_t bytes; /* of that: 1 to 4096 */
     const acu_field *fields;
     size_t count;
+    size_t stride; /* bytes from one field to the next; 0: sizeof(acu_field) */
 } acu_struct;
 ACU_API acu_arg acu_arg_fields(const acu_struct *with);
 
@@ -324,6 +327,7 @@ typedef struct acu_val {
         uint64_t bits;    /* of a scalar */
     };
     acu_shape tile; /* of a partition */
+    uint64_t reserved; /* 0 */
 } acu_val;
 
 /* Inside `then`: an op that yields this value, in its form. It takes the value out of the list. */
@@ -366,6 +370,7 @@ ACU_API acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site);
  * must have no effect other than the op that it returns.
  */
 typedef struct acu_planning {
+    size_t size;        /* of this struct, in the library */
     acu_device *device; /* of `out`, else of the first operand in device memory, else as for
                          * acu_make; borrowed */
     acu_site site;      /* of this op, to be passed to the ops that `fn` makes */
@@ -384,6 +389,7 @@ typedef struct acu_custom {
     const void *data;
     size_t bytes;
     acu_user user;
+    uint64_t reserved[4]; /* 0, else NOT_SUPPORTED */
 } acu_custom;
 ACU_API acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count,
                               acu_site site);
@@ -637,6 +643,7 @@ typedef struct acu_value_info {
     int ordinal;                    /* its device */
     acu_shape tile;                 /* of a partition */
     acu_partition_mode mode;
+    uint64_t reserved[4]; /* 0 */
 } acu_value_info;
 
 /*
@@ -744,9 +751,16 @@ ACU_API acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site);
  * and sizes of the arguments; dtypes, where the kernel declares them; that no two arguments write
  * the same memory; that all data is on the kernel's device, on one that it may access
  * (acu_device_open_peer), or in pinned or managed memory, which is every device's; grid, block and
- * shared memory against the limits of the kernel and the device. Yields its arguments, in order. To
- * the function, a `config` that is NULL means ACU_AUTO. A kernel without parameters:
- * acu_launch(tick, ACU_BLOCK(32)), one block of it.
+ * shared memory against the limits of the kernel and the device. Yields its arguments, in order. A
+ * kernel without parameters: acu_launch(tick, ACU_BLOCK(32)), one block of it.
+ *
+ * kernel       borrowed; its device is where the launch runs
+ * config       grid and block: ACU_GRID_BLOCK(gx, gy, gz, bx, by, bz), acu_for_num_elems(n), or,
+ *              where partitions give the grid, ACU_BLOCK(x, y) or ACU_AUTO; others as an
+ *              acu_config. To the function, NULL means ACU_AUTO
+ * args, count  one for each parameter, in their order: acu_in, acu_out or acu_inout of a tensor or
+ *              an op, or a scalar (acu_f32, ...). Ops are consumed. In the macro, simply listed
+ * site         ACU_SITE: the line of the program, for messages
  */
 #define acu_launch(kernel, ...) ACUI_LAUNCH(kernel, __VA_ARGS__, )
 #define ACUI_LAUNCH(kernel, config, ...)                                                           \

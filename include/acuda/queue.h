@@ -35,6 +35,7 @@ typedef struct acu_completion {
     uint64_t tag;       /* the number that the program gave */
     acu_status status;  /* the submission's outcome */
     acu_future *future; /* for values and errors; belongs to the receiver, who releases it */
+    uint64_t reserved;  /* 0 */
 } acu_completion;
 
 /* Never blocks. System: eventfd. Errors: NO_MEMORY, LIMIT (no more descriptors). */
@@ -47,8 +48,13 @@ ACU_API acu_queue *acu_queue_retain(acu_queue *queue);
 ACU_API void acu_queue_release(acu_queue *queue);
 
 /*
- * Take completions, oldest first, and call callbacks: at most `room` of both together. *count is
- * the number of completions. The call looks by itself at what the device has finished, so a program
+ * Take completions, oldest first, and call callbacks.
+ *
+ * list   where the completions go; each has a future, which the caller releases
+ * room   how many there is place for: at most as many completions and callbacks together
+ * count  receives the number of completions, which may be 0
+ *
+ * The call looks by itself at what the device has finished, so a program
  * that calls it in a loop of its own needs no descriptor: it looks at one busy stream after the
  * other until there is something to take or some 4 us have passed; the next take goes on with the
  * other streams. Never blocks. Callbacks and releases of user data that run inside may drop the

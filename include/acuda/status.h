@@ -102,6 +102,7 @@ typedef struct acu_error {
     char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
     acu_status cause; /* of CALLBACK: what the program's function returned, if that was a status; a
                        * number that is none (errno's, CUDA's) stays as it is */
+    uint64_t reserved[4]; /* 0 */
 } acu_error;
 
 /*

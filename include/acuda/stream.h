@@ -114,6 +114,7 @@ typedef struct acu_policy_stream {
     uint32_t load;      /* work on it, or waiting for room there: roughly the number of driver calls
                          * in flight, as far as acuda has looked. 0: idle, except for work placed
                          * there by hand */
+    uint32_t reserved[5]; /* 0 */
 } acu_policy_stream;
 
 /*

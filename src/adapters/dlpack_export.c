@@ -13,6 +13,7 @@
 #include "engine/order/order.h"
 #include "engine/submit/submit.h"
 
+#include <acuda/debug.h>
 #include <acuda/future.h>
 
 typedef struct exported {

@@ -26,3 +26,19 @@ acu_status acui_options_read(void *known, size_t known_bytes, const void *option
                              function);
     return ACU_OK;
 }
+
+acu_status acui_struct_write(void *out, const void *known, size_t known_bytes, const char *function)
+{
+    size_t size = 0;
+    if (!out)
+        return acui_fail(ACU_ERR_INVALID, "%s: nowhere to put them", function);
+    memcpy(&size, out, sizeof size);
+    if (size < sizeof size)
+        return acui_fail(ACU_ERR_INVALID, "%s: set the struct's size to sizeof the struct",
+                         function);
+    if (size > known_bytes)
+        size = known_bytes;
+    memcpy(out, known, size);
+    memcpy(out, &size, sizeof size);
+    return ACU_OK;
+}

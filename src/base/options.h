@@ -14,4 +14,9 @@
 acu_status acui_options_read(void *known, size_t known_bytes, const void *options,
                              const char *function);
 
+/* Copy `known` into the program's struct `out`, which begins with its size as well, as far as that
+ * reaches; its size becomes what it has got. Errors: INVALID (NULL, or no size). */
+acu_status acui_struct_write(void *out, const void *known, size_t known_bytes,
+                             const char *function);
+
 #endif

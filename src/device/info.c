@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "device/info.h"
 
+#include <acuda/debug.h>
 #include <acuda/driver.h>
 
 typedef struct fact {
@@ -22,6 +23,7 @@ static acu_status read_facts(acu_device *device, const fact *facts, size_t count
 acu_status acui_device_read_info(acu_device *device)
 {
     acu_device_info *info = &device->info;
+    info->size = sizeof *info;
     int threads = 0, block[3] = {0}, grid[3] = {0}, shared = 0, optin = 0, pools = 0, managed = 0;
     const fact facts[] = {
         {ACU_CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &info->compute_major},

@@ -201,8 +201,10 @@ void acui_device_replace(acu_device *old, acu_device *fresh)
 
 static acu_status choose_driver(const acu_open_options *options, const acu_driver_table **cu)
 {
-    acu_driver_options driver = options->driver;
-    driver.size = sizeof driver; /* part of the options, so their size covers it */
+    acu_driver_options driver;
+    ACUI_TRY(
+        acui_options_read(&driver, sizeof driver, options->driver, "acu_open, for the driver"));
+    driver.size = sizeof driver;
     driver.allow_software |= options->allow_software;
     return acu_driver_open(&driver, cu);
 }

@@ -103,7 +103,7 @@ static outcome start(attempt *a, int max_version)
 
 static outcome try_origin(attempt *a, acui_origin origin, const acui_settings *settings)
 {
-    *a = (attempt){.info.version = 0};
+    *a = (attempt){.info.size = sizeof a->info};
     acui_text why = acui_text_start(a->words, sizeof a->words);
     switch (acui_library_load(&a->library, origin, settings->path, &why)) {
     case ACUI_LOADED:

@@ -6,6 +6,7 @@
 #ifndef ACUI_DRIVER_WATCH_H
 #define ACUI_DRIVER_WATCH_H
 
+#include <acuda/debug.h>
 #include <acuda/driver.h>
 
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
  * the plan of another submission, with the touches of all of the graph's nodes taken together, so
  * it is ordered and issued like any other work.
  */
+#include <acuda/debug.h>
 #include <acuda/graph.h>
 
 #include "base/alloc.h"

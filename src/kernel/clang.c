@@ -303,10 +303,11 @@ static acu_status write_files(const acui_request *r, acui_folder *folder)
     ACUI_HEADERS(ACU_X)
 #undef ACU_X
     for (size_t i = 0; i < o->header_count; i++) {
-        int n = snprintf(name, sizeof name, "headers/%s", o->headers[i].name);
+        const acu_header *header = acui_header_at(o, i);
+        int n = snprintf(name, sizeof name, "headers/%s", header->name);
         if (n < 0 || (size_t)n >= sizeof name)
             return acui_fail(ACU_ERR_INVALID, "the name of header %zu is too long", i);
-        ACUI_TRY(acui_folder_write(folder, name, o->headers[i].text, strlen(o->headers[i].text)));
+        ACUI_TRY(acui_folder_write(folder, name, header->text, strlen(header->text)));
     }
     return write_source(r, folder);
 }

@@ -3,8 +3,9 @@
  * make it, so that each request is compiled once; other threads wait for it. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "kernel/kernel.h"
+#include "base/options.h"
 #include "device/loader.h"
+#include "kernel/kernel.h"
 #include "kernel/request.h"
 
 #include <string.h>
@@ -39,13 +40,13 @@ void acui_compile_count(size_t field)
     atomic_fetch_add_explicit(&counts[field / sizeof *counts], 1, memory_order_relaxed);
 }
 
-void acu_compile_stats(acu_compile_statistics *out)
+acu_status acu_compile_stats(acu_compile_statistics *out)
 {
     uint64_t copy[sizeof counts / sizeof *counts];
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; i < sizeof counts / sizeof *counts;
+         i++) /* the first, its size, is not one */
         copy[i] = atomic_load_explicit(&counts[i], memory_order_relaxed);
-    if (out)
-        memcpy(out, copy, sizeof copy);
+    return acui_struct_write(out, copy, sizeof copy, __func__);
 }
 
 /* ---- entries; the lock is held ---- */

@@ -29,6 +29,7 @@ static acu_status read_attributes(acu_device *device, acui_function *function)
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         ACUI_TRY(ACUI_DEV(device, FuncGetAttribute, facts[i].value, facts[i].attribute,
                           function->raw));
+    info->size = sizeof *info;
     info->max_threads = (unsigned)threads;
     info->static_shared = (size_t)shared;
     info->local_bytes = (size_t)local;

@@ -241,7 +241,7 @@ bool acui_request_put_includes(acui_request *request)
     scan s = {.request = request, .known = true};
     scan_named(&s, request->source, request->what);
     for (size_t i = 0; i < o->header_count; i++)
-        scan_named(&s, o->headers[i].text, o->headers[i].name);
+        scan_named(&s, acui_header_at(o, i)->text, acui_header_at(o, i)->name);
     for (size_t i = 0; i < s.count; i++)
         acui_free(s.seen[i]);
     acui_free(s.seen);

@@ -220,6 +220,12 @@ ACUI_RARE static acu_status check_cooperative(acu_kernel *kernel, const acu_conf
 
 static inline acu_status check_early(const acu_kernel *kernel, acu_config *config)
 {
+    const uint32_t *more = config->reserved;
+    if (more[0] | more[1] | more[2] | more[3])
+        return acui_fail(ACU_ERR_NOT_SUPPORTED,
+                         "%s: the config sets something that this version of the library does not "
+                         "know",
+                         kernel->name);
     ACUI_TRY(check_grid(kernel, config));
     if (config->cluster[0])
         ACUI_TRY(check_cluster(kernel, config));

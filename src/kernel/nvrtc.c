@@ -211,8 +211,8 @@ static acu_status create(const acui_request *r, acui_arguments *w, program *p)
     if (!names || !texts)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what);
     for (size_t i = 0; i < o->header_count; i++, n++) {
-        names[n] = o->headers[i].name;
-        texts[n] = o->headers[i].text;
+        names[n] = acui_header_at(o, i)->name;
+        texts[n] = acui_header_at(o, i)->text;
     }
 #define ACU_X(array, name, nvrtc)                                                                  \
     if (nvrtc) {                                                                                   \

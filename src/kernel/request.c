@@ -43,14 +43,20 @@ static acu_status check_list(const char *const *list, size_t count, const char *
 
 static acu_status check_headers(const acu_compile_options *o, const char *function)
 {
+    if (o->header_stride &&
+        (o->header_stride < sizeof(acu_header) || o->header_stride % _Alignof(acu_header)))
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s: a stride of %zu bytes is none of acu_header's, which has %zu",
+                         function, o->header_stride, sizeof(acu_header));
     for (size_t i = 0; i < o->header_count; i++) {
-        if (!o->headers || !o->headers[i].text)
+        if (!o->headers || !acui_header_at(o, i)->text)
             return acui_fail(ACU_ERR_INVALID, "%s: header %zu has no text", function, i);
-        if (!is_inside(o->headers[i].name))
+        if (!is_inside(acui_header_at(o, i)->name))
             return acui_fail(ACU_ERR_INVALID,
                              "%s: header %zu is named \"%s\": give a relative path "
                              "without \"..\"",
-                             function, i, o->headers[i].name ? o->headers[i].name : "");
+                             function, i,
+                             acui_header_at(o, i)->name ? acui_header_at(o, i)->name : "");
     }
     return ACU_OK;
 }
@@ -105,12 +111,13 @@ bool acui_compile_options_copy(acui_arena *arena, const acu_compile_options *opt
     *copy = *options;
     acu_header *headers = ACUI_ARENA_ARRAY(arena, acu_header, copy->header_count + 1);
     for (size_t i = 0; headers && i < copy->header_count; i++) {
-        headers[i].name = copy_text(arena, options->headers[i].name);
-        headers[i].text = copy_text(arena, options->headers[i].text);
+        headers[i].name = copy_text(arena, acui_header_at(options, i)->name);
+        headers[i].text = copy_text(arena, acui_header_at(options, i)->text);
         if (!headers[i].name || !headers[i].text)
             return false;
     }
     copy->headers = headers;
+    copy->header_stride = 0;
     return headers && copy_list(arena, &copy->defines, copy->define_count) &&
            copy_list(arena, &copy->include_dirs, copy->include_dir_count) &&
            copy_list(arena, &copy->arguments, copy->argument_count) &&
@@ -151,8 +158,8 @@ static void put_options(acui_request *r)
     put_list(&r->key, o->expressions, o->expression_count);
     acui_bytes_put_number(&r->key, o->header_count);
     for (size_t i = 0; i < o->header_count; i++) {
-        acui_bytes_put_text(&r->key, o->headers[i].name);
-        acui_bytes_put_text(&r->key, o->headers[i].text);
+        acui_bytes_put_text(&r->key, acui_header_at(o, i)->name);
+        acui_bytes_put_text(&r->key, acui_header_at(o, i)->text);
     }
 }
 

@@ -93,4 +93,11 @@ acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
 ACUI_HEADERS(ACU_X)
 #undef ACU_X
 
+/* Header `i` of the options; the program says how far these are apart. */
+static inline const acu_header *acui_header_at(const acu_compile_options *options, size_t i)
+{
+    size_t stride = options->header_stride ? options->header_stride : sizeof(acu_header);
+    return (const acu_header *)(const void *)((const char *)options->headers + i * stride);
+}
+
 #endif

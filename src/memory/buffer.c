@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Buffers: handles on storage. */
+#include <acuda/debug.h>
 #include <acuda/managed.h>
 
 #include "base/alloc.h"

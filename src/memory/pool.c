@@ -2,6 +2,7 @@
 /* Pools: creating and ending them, the device's own pools, and facts about pools. */
 #include "memory/pool.h"
 
+#include <acuda/debug.h>
 #include <acuda/managed.h>
 
 #include "base/alloc.h"

@@ -3,6 +3,7 @@
 #include "memory/pool.h"
 
 #include "base/error.h"
+#include "base/options.h"
 
 #include <string.h>
 
@@ -57,10 +58,8 @@ static size_t attribute(acu_pool *pool, unsigned which)
 acu_status acu_pool_stats(acu_pool *pool, acu_pool_statistics *stats)
 {
     ACUI_CHECK(pool, POOL);
-    if (!stats || stats->size < sizeof stats->size)
-        return acui_fail(ACU_ERR_INVALID, "acu_pool_stats: %s",
-                         stats ? "set the size to sizeof(acu_pool_statistics)"
-                               : "nowhere to put them");
+    if (!stats || stats->size < sizeof stats->size) /* before anything is looked at */
+        return acui_struct_write(stats, NULL, 0, __func__);
     acui_pool_look(pool);
     acu_pool_statistics s = read_stats(pool);
     acui_entered entered;
@@ -69,9 +68,7 @@ acu_status acu_pool_stats(acu_pool *pool, acu_pool_statistics *stats)
         s.reserved_high = attribute(pool, ACU_CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
         acui_leave(&entered);
     }
-    s.size = stats->size < sizeof s ? stats->size : sizeof s;
-    memcpy(stats, &s, s.size);
-    return ACU_OK;
+    return acui_struct_write(stats, &s, sizeof s, __func__);
 }
 
 acu_status acu_pool_reset_high(acu_pool *pool)

@@ -47,7 +47,8 @@ acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_devic
     *device = device_of(values, op->input_count, out, *device);
     if (!*device)
         return ACU_ERR_INVALID;
-    acu_planning planning = {.device = *device,
+    acu_planning planning = {.size = sizeof planning,
+                             .device = *device,
                              .site = op->site,
                              .values = values,
                              .count = op->input_count,
@@ -90,8 +91,14 @@ static acui_op_class called(const char *name)
 static acu_op *new_custom(const acu_custom *custom, size_t count, acu_site site)
 {
     const acui_op_class self = called(custom->name);
-    if (!custom->fn || custom->bytes > DATA_MAX || (custom->bytes && !custom->data)) {
-        if (!custom->fn)
+    const uint64_t newer =
+        custom->reserved[0] | custom->reserved[1] | custom->reserved[2] | custom->reserved[3];
+    if (newer || !custom->fn || custom->bytes > DATA_MAX || (custom->bytes && !custom->data)) {
+        if (newer)
+            acui_fail(ACU_ERR_NOT_SUPPORTED,
+                      "acu_op_custom: it sets something that this version of the library does not "
+                      "know");
+        else if (!custom->fn)
             acui_fail(ACU_ERR_INVALID, "acu_op_custom got NULL where a function should be");
         else if (!custom->data)
             acui_fail(ACU_ERR_INVALID, "acu_op_custom got NULL where %zu bytes of data should be",

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/options.h"
 
 #include <string.h>
 
@@ -49,9 +50,15 @@ static acu_status keep_list(acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
+static inline const acu_field *field_at(const acu_struct *with, size_t i)
+{
+    size_t stride = with->stride ? with->stride : sizeof(acu_field);
+    return (const acu_field *)(const void *)((const char *)with->fields + i * stride);
+}
+
 static acu_status check_field(const acu_struct *with, size_t i, size_t place)
 {
-    const acu_field *field = &with->fields[i];
+    const acu_field *field = field_at(with, i);
     if (field->access < ACU_READ || field->access > ACU_UPDATE)
         return acui_fail(ACU_ERR_INVALID,
                          "field %zu of argument %zu: %d is no access (ACU_READ, ACU_WRITE or "
@@ -63,7 +70,7 @@ static acu_status check_field(const acu_struct *with, size_t i, size_t place)
                          "at byte %zu; an address takes 8 bytes, at a multiple of 8",
                          i, place, with->bytes, field->offset);
     for (size_t k = 0; k < i; k++)
-        if (with->fields[k].offset == field->offset)
+        if (field_at(with, k)->offset == field->offset)
             return acui_fail(ACU_ERR_ARGUMENTS,
                              "fields %zu and %zu of argument %zu are in one place, %zu", k, i,
                              place, field->offset);
@@ -72,15 +79,20 @@ static acu_status check_field(const acu_struct *with, size_t i, size_t place)
 
 static acu_status check_struct(const acu_struct *with, size_t place)
 {
-    if (!with || !with->memory || with->bytes == 0 || with->bytes > ACUI_STRUCT_MAX)
+    if (!with->memory || with->bytes == 0 || with->bytes > ACUI_STRUCT_MAX)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct must have 1 to %d bytes, not %zu, and an address",
-                         place, ACUI_STRUCT_MAX, with ? with->bytes : 0);
+                         place, ACUI_STRUCT_MAX, with->bytes);
     if (with->count > ACUI_STRUCT_MAX / 8 || (with->count && !with->fields))
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct has up to %d fields, not %zu, and their list an "
                          "address",
                          place, ACUI_STRUCT_MAX / 8, with->count);
+    if (with->stride && (with->stride < sizeof(acu_field) || with->stride % _Alignof(acu_field)))
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "argument %zu: a stride of %zu bytes is none of acu_field's, which has "
+                         "%zu",
+                         place, with->stride, sizeof(acu_field));
     for (size_t i = 0; i < with->count; i++)
         ACUI_TRY(check_field(with, i, place));
     return ACU_OK;
@@ -88,20 +100,21 @@ static acu_status check_struct(const acu_struct *with, size_t place)
 
 static acu_status keep_fields(acu_arg *arg, size_t place)
 {
-    const acu_struct *with = arg->u.memory;
-    ACUI_TRY(check_struct(with, place));
-    acui_inside *inside = inside_new(with->memory, with->bytes, with->count);
+    acu_struct with;
+    ACUI_TRY(acui_options_read(&with, sizeof with, arg->u.memory, "acu_arg_fields"));
+    ACUI_TRY(check_struct(&with, place));
+    acui_inside *inside = inside_new(with.memory, with.bytes, with.count);
     if (!inside)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
     int access = 0;
-    for (size_t i = 0; i < with->count; i++) {
-        const acu_field *field = &with->fields[i];
+    for (size_t i = 0; i < with.count; i++) {
+        const acu_field *field = field_at(&with, i);
         add(inside, field->offset, field->tensor, field->access);
         access |= (int)field->access;
     }
     arg->kind = ACU_ARG_FIELDS;
     arg->access = (int8_t)access;
-    arg->bytes = (uint32_t)with->bytes;
+    arg->bytes = (uint32_t)with.bytes;
     arg->u.memory = inside;
     return ACU_OK;
 }

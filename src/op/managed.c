@@ -3,6 +3,7 @@
  * Managed memory as ops: prefetch and advise, which say where its pages are to be. Both are foreign
  * calls of acuda's own (call.h), ordered behind what writes the tensor like anything that reads it.
  */
+#include <acuda/debug.h>
 #include <acuda/managed.h>
 
 #include "base/alloc.h"

@@ -14,6 +14,7 @@
 #include "memory/memory.h"
 #include "op/plan.h"
 
+#include <acuda/debug.h>
 #include <acuda/op.h>
 
 #define ACUI_OP_NAME 48

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <acuda/debug.h>
 #include <acuda/driver.h>
 
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <acuda/debug.h>
 #include <acuda/driver.h>
 
 #include <dlfcn.h>

@@ -4,6 +4,7 @@
  */
 #include "support/one_device.h"
 
+#include <acuda/debug.h>
 #include <acuda/managed.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,8 @@ static void devices(void **state)
     CALLS("", (acu_device_info_of(device), acu_device_raw(device), acu_device_context(device), 0));
     CALLS("", acu_open(&options, &again));
     CALLS("", acu_close(again));
-    CALLS("", acu_graph_cache_stats(device, &(acu_graph_cache_statistics){0}));
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
+    CALLS("", acu_graph_cache_stats(device, &counts));
     CALLS("", acu_graph_cache_wait(device));
 }
 

@@ -89,7 +89,7 @@ static acu_op *step(bed *b, int i, uint32_t c)
 
 static uint64_t batched(const bed *b)
 {
-    acu_graph_cache_statistics counts;
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
     assert_works(acu_graph_cache_stats(b->device, &counts));
     return counts.together;
 }

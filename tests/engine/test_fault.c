@@ -7,6 +7,7 @@
  */
 #include "support/support.h"
 
+#include <acuda/debug.h>
 #include <acuda/pool.h>
 
 #include <pthread.h>

@@ -6,6 +6,7 @@
  */
 #include "support/support.h"
 
+#include <acuda/debug.h>
 #include <acuda/graph.h>
 #include <acuda/graph_cache.h>
 #include <acuda/queue.h>
@@ -104,7 +105,7 @@ static void use_device(things *t)
     acu_module_source source = {.size = sizeof source, .ptx = test_fork_ptx};
     int count;
     size_t bytes;
-    acu_graph_cache_statistics counts;
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
     acu_vendor_settings cublas = {.size = sizeof cublas};
     acu_expression *expression;
     FORKED(acu_open(&options, &device));
@@ -176,7 +177,7 @@ static void use_futures(things *t)
 
 static void ask(const things *t)
 {
-    acu_process_statistics counters;
+    acu_process_statistics counters = {.size = sizeof counters};
     char text[512];
     bool none = !acu_device_default() && !acu_device_info_of(t->device) &&
                 !acu_stream_raw(t->stream) && !acu_tensor_address(t->tensor) &&
@@ -237,7 +238,7 @@ static void *work(void *context)
         acu_future_release(future);
         assert_works(acu_stream_create(again, 0, &stream));
         acu_stream_release(stream);
-        acu_process_statistics counters;
+        acu_process_statistics counters = {.size = sizeof counters};
         acu_process_stats(&counters);
         assert_works(acu_close(again));
     }

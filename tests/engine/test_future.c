@@ -980,7 +980,7 @@ static void counters(void **state)
 {
     (void)state;
     bench b = open_bench();
-    acu_process_statistics before, after;
+    acu_process_statistics before = {.size = sizeof before}, after = {.size = sizeof after};
     acu_process_stats(&before);
     assert_int_equal(before.submissions, before.submissions_done);
     assert_int_equal(before.operations, before.operations_done);
@@ -1012,7 +1012,7 @@ static void counters(void **state)
 static void counters_of_a_lost_device(void **state)
 {
     (void)state;
-    acu_process_statistics counts;
+    acu_process_statistics counts = {.size = sizeof counts};
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventRecord,
                               .result = ACU_CUDA_ERROR_ILLEGAL_ADDRESS};
     acu_device *device = test_open();

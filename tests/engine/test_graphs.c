@@ -75,7 +75,7 @@ static void expect(acu_tensor *tensor, uint32_t value)
 
 static acu_graph_cache_statistics counts(acu_device *device)
 {
-    acu_graph_cache_statistics c;
+    acu_graph_cache_statistics c = {.size = sizeof c};
     assert_works(acu_graph_cache_stats(device, &c));
     return c;
 }

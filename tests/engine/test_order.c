@@ -455,7 +455,7 @@ static void *copy_and_wait(void *context)
 
 static uint64_t submitted(void)
 {
-    acu_process_statistics counters;
+    acu_process_statistics counters = {.size = sizeof counters};
     acu_process_stats(&counters);
     return counters.submissions;
 }

@@ -312,7 +312,7 @@ static void full_queues_block_nobody(void **state)
         acu_future_release(last);
         assert_works(acu_submit(device, acu_fill(x, acu_i32(i)), &options, &last));
     }
-    acu_process_statistics counters;
+    acu_process_statistics counters = {.size = sizeof counters};
     acu_process_stats(&counters);
     assert_true(counters.operations - counters.operations_done < 1000);
     test_gate_open();

@@ -1314,8 +1314,8 @@ static void do_stream_wait(program *p)
 static void do_look(program *p)
 {
     acu_device *device = p->m->devices[below(p, 2)];
-    acu_process_statistics counters;
-    acu_graph_cache_statistics counts;
+    acu_process_statistics counters = {.size = sizeof counters};
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
     acu_pool_statistics stats = {.size = sizeof stats};
     char text[512];
     size_t some, all;
@@ -1879,8 +1879,8 @@ static uint64_t operations, deferred, batched;
 
 static void count_all(const machine *m)
 {
-    acu_process_statistics counters;
-    acu_graph_cache_statistics counts;
+    acu_process_statistics counters = {.size = sizeof counters};
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
     acu_process_stats(&counters); /* since the process began */
     operations = counters.operations;
     deferred = 0;

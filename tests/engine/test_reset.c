@@ -10,6 +10,7 @@
 #include "device/device.h"
 
 #include <acuda/adapters/dlpack.h>
+#include <acuda/debug.h>
 #include <acuda/graph.h>
 
 #include <pthread.h>

@@ -249,13 +249,14 @@ static gated gated_open(void)
     acu_submit_options options = {.size = sizeof options, .stream = g.stream};
     test_gate_close(g.device, acu_stream_raw(g.stream));
     assert_works(acu_submit(g.device, acu_fill(g.x, acu_u8(5)), &options, NULL));
+    g.before.size = sizeof g.before;
     acu_process_stats(&g.before);
     return g;
 }
 
 static uint64_t skipped(const gated *g)
 {
-    acu_process_statistics now;
+    acu_process_statistics now = {.size = sizeof now};
     acu_process_stats(&now);
     return now.staged_skipped - g->before.staged_skipped;
 }
@@ -437,7 +438,7 @@ static void it_is_told(void **state)
     (void)state;
     char text[2000];
     acu_device *device = begin();
-    acu_process_statistics before, now;
+    acu_process_statistics before = {.size = sizeof before}, now = {.size = sizeof now};
     acu_process_stats(&before);
     acu_tensor *in = pageable(device, from, 70000);
     acu_submit_options options = {.size = sizeof options, .explain = true};

@@ -6,6 +6,7 @@
  */
 #include "support/support.h"
 
+#include <acuda/debug.h>
 #include <acuda/graph.h>
 #include <acuda/graph_cache.h>
 #include <acuda/ops.h>
@@ -299,7 +300,7 @@ static void case_cached(void **state)
         assert_works(acu_sync_on(stream, chain(&b, 0), NULL));
         assert_works(acu_graph_cache_wait(b.device));
     }
-    acu_graph_cache_statistics before, after;
+    acu_graph_cache_statistics before = {.size = sizeof before}, after = {.size = sizeof after};
     assert_works(acu_graph_cache_stats(b.device, &before));
     acu_future *future;
     test_gate_close(b.device, acu_stream_raw(stream)); /* it stops when all of it is issued */

@@ -14,6 +14,7 @@
 #include "support/batch.h"
 
 #include <acuda/adapters/dlpack.h>
+#include <acuda/debug.h>
 #include <acuda/graph_cache.h>
 #include <sched.h>
 #include <signal.h>

@@ -49,7 +49,7 @@ static acu_compile_options options_of(acu_compiler which)
 
 static acu_compile_statistics counts(void)
 {
-    acu_compile_statistics c;
+    acu_compile_statistics c = {.size = sizeof c};
     acu_compile_stats(&c);
     return c;
 }
@@ -225,13 +225,16 @@ static void options_count(void **state)
     static const char source[] =
         "#include <shift.h>\n#include \"deep/more.h\"\n#include <acuda/device.cuh>\n"
         "extern \"C\" __global__ void f(acu_tile<int> x) { x.at(threadIdx.x) = SHIFT + MORE + GIVEN; }\n";
-    const acu_header headers[] = {
-        {"shift.h", "#define SHIFT 100\n"},
-        {"deep/more.h", "#include \"shift.h\"\n#define MORE (SHIFT * 2)\n"}};
+    const struct { /* as if they had more in a later version */
+        acu_header header;
+        size_t more;
+    } headers[] = {{{"shift.h", "#define SHIFT 100\n"}, 1},
+                   {{"deep/more.h", "#include \"shift.h\"\n#define MORE (SHIFT * 2)\n"}, 2}};
     skip_without(compiler);
     acu_compile_options options = options_of(compiler);
-    options.headers = headers;
+    options.headers = &headers[0].header;
     options.header_count = 2;
+    options.header_stride = sizeof headers[0];
     options.defines = (const char *const[]){"GIVEN=7"};
     options.define_count = 1;
     options.fast_math = options.no_fma = options.line_info = true;
@@ -439,6 +442,8 @@ static void refusals(void **state)
     bad.header_count = 1;
     bad.headers = &(acu_header){"../x.h", ""};
     assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "../x.h");
+    bad.header_stride = 8;
+    assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "stride of 8");
     bad = options;
     bad.define_count = 1;
     assert_fails(acu_compile(device, "", &bad, &code), ACU_ERR_INVALID, "define 0 is NULL");

@@ -2,6 +2,7 @@
 /* Managed memory: shared by host and device, with hints about where it is to be. */
 #include "support/one_device.h"
 
+#include <acuda/debug.h>
 #include <acuda/managed.h>
 
 enum { N = 5000 };

@@ -128,7 +128,7 @@ static void yields(const bench *b, acu_op *op, float want)
 
 static uint64_t operations(void)
 {
-    acu_process_statistics counters;
+    acu_process_statistics counters = {.size = sizeof counters};
     acu_process_stats(&counters);
     return counters.operations;
 }

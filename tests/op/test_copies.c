@@ -218,7 +218,7 @@ static void random_layouts_on_two_strangers(void **state)
 {
     (void)state;
     begin(2);
-    acu_process_statistics before, now;
+    acu_process_statistics before = {.size = sizeof before}, now = {.size = sizeof now};
     acu_driver_fault fault = {.size = sizeof fault,
                               .call = ACU_CALL_CtxEnablePeerAccess,
                               .result = ACU_CUDA_ERROR_PEER_ACCESS_UNSUPPORTED};
@@ -236,7 +236,7 @@ static void random_layouts_on_two_peers(void **state)
 {
     (void)state;
     begin(2);
-    acu_process_statistics before, now;
+    acu_process_statistics before = {.size = sizeof before}, now = {.size = sizeof now};
     for (int i = 0; i < 2; i++) {
         if (acu_device_open_peer(devices[i], devices[1 - i]) == ACU_OK)
             continue;

@@ -46,7 +46,8 @@ static acu_op *launch(int factor, acu_tensor *x, acu_tensor *y, int summand)
 {
     params p = {.factor = factor, .n = N};
     acu_field fields[] = {{offsetof(params, x), x, ACU_READ}, {offsetof(params, y), y, ACU_UPDATE}};
-    acu_struct with = {&p, sizeof p, fields, 2};
+    acu_struct with = {
+        .size = sizeof(acu_struct), .memory = &p, .bytes = sizeof p, .fields = fields, .count = 2};
     return acu_launch(scale_add, config, acu_arg_fields(&with), acu_i32(summand));
 }
 
@@ -165,23 +166,43 @@ static void wrong_fields_are_refused(void **state)
          "fields 0 and 1 of argument 0 write the same memory"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        acu_struct with = {&p, sizeof p, wrong[i].fields, 2};
+        acu_struct with = {.size = sizeof(acu_struct),
+                           .memory = &p,
+                           .bytes = sizeof p,
+                           .fields = wrong[i].fields,
+                           .count = 2};
         assert_fails(
             acu_sync(device, acu_launch(scale_add, config, acu_arg_fields(&with), acu_i32(0)),
                      NULL),
             wrong[i].status, wrong[i].words);
     }
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+}
+
+#define STRUCT(address, size_of_it, list, number)                                                  \
+    {.size = sizeof(acu_struct), .memory = (address), .bytes = (size_of_it), .fields = (list),     \
+     .count = (number)}
+
+static void wrong_structs_are_refused(void **state)
+{
+    (void)state;
+    acu_tensor *x = filled(1);
+    params p = {.n = N};
     acu_field fields[] = {{8, x, ACU_READ}};
     const struct {
         acu_struct with;
         const char *words;
     } bad[] = {
-        {{NULL, sizeof p, fields, 1}, "1 to 4096 bytes, not 40, and an address"},
-        {{&p, 0, fields, 1}, "1 to 4096 bytes, not 0"},
-        {{&p, 5000, fields, 1}, "1 to 4096 bytes, not 5000"},
-        {{&p, sizeof p, NULL, 1}, "up to 512 fields, not 1"},
-        {{&p, sizeof p, fields, 513}, "up to 512 fields, not 513"},
-        {{&p, 32, fields, 1}, "argument 0 of scale_add is a struct, 32 bytes; the kernel's"},
+        {STRUCT(NULL, sizeof p, fields, 1), "1 to 4096 bytes, not 40, and an address"},
+        {STRUCT(&p, 0, fields, 1), "1 to 4096 bytes, not 0"},
+        {STRUCT(&p, 5000, fields, 1), "1 to 4096 bytes, not 5000"},
+        {STRUCT(&p, sizeof p, NULL, 1), "up to 512 fields, not 1"},
+        {STRUCT(&p, sizeof p, fields, 513), "up to 512 fields, not 513"},
+        {STRUCT(&p, 32, fields, 1), "argument 0 of scale_add is a struct, 32 bytes; the kernel's"},
+        {{.size = sizeof(acu_struct), .memory = &p, .bytes = sizeof p, .fields = fields, .count = 1,
+          .stride = 8},
+         "a stride of 8 bytes"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_fails(
@@ -191,6 +212,35 @@ static void wrong_fields_are_refused(void **state)
     assert_fails(acu_sync(device, acu_launch(scale_add, config, acu_arg_fields(NULL), acu_i32(0)),
                           NULL),
                  ACU_ERR_ARGUMENTS, "not 0, and an address");
+    acu_config newer = config;
+    newer.reserved[3] = 1;
+    acu_field one[] = {{offsetof(params, x), x, ACU_READ}};
+    acu_struct good = STRUCT(&p, sizeof p, one, 1);
+    assert_fails(acu_sync(device,
+                          acu_launch(scale_add, newer, acu_arg_fields(&good), acu_i32(0)), NULL),
+                 ACU_ERR_NOT_SUPPORTED, "config");
+    acu_struct no_size = {.memory = &p, .bytes = sizeof p};
+    acu_op *op = acu_launch(scale_add, config, acu_arg_fields(&no_size), acu_i32(0));
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_INVALID, "acu_arg_fields|size");
+    acu_tensor_release(x);
+}
+
+/* A later version's fields are larger: the stride says so. */
+static void fields_may_be_further_apart(void **state)
+{
+    (void)state;
+    acu_tensor *x = filled(3), *y = filled(4);
+    params p = {.factor = 2, .n = N};
+    struct {
+        acu_field field;
+        uint64_t more;
+    } fields[] = {{{offsetof(params, x), x, ACU_READ}, 7},
+                  {{offsetof(params, y), y, ACU_UPDATE}, 8}};
+    acu_struct with = STRUCT(&p, sizeof p, &fields[0].field, 2);
+    with.stride = sizeof fields[0];
+    assert_works(acu_sync(device, acu_launch(scale_add, config, acu_arg_fields(&with), acu_i32(1)),
+                          NULL));
+    check(y, 2 * 4 + 3 + 1);
     acu_tensor_release(x);
     acu_tensor_release(y);
 }
@@ -205,7 +255,11 @@ static void only_launches_take_them(void **state)
 {
     (void)state;
     int number = 0;
-    acu_struct with = {&number, sizeof number, NULL, 0};
+    acu_struct with = {.size = sizeof(acu_struct),
+                       .memory = &number,
+                       .bytes = sizeof number,
+                       .fields = NULL,
+                       .count = 0};
     assert_fails(acu_sync(device, acu_host(no_call, NULL, acu_arg_fields(&with)), NULL),
                  ACU_ERR_ARGUMENTS, "a struct with tensors in it is for launches");
 }
@@ -237,6 +291,8 @@ int main(void)
         TEST(a_graph_replays_them),
         TEST(memory_may_still_be_to_come),
         TEST(wrong_fields_are_refused),
+        TEST(wrong_structs_are_refused),
+        TEST(fields_may_be_further_apart),
         TEST(only_launches_take_them),
         TEST(without_memory_nothing_is_lost),
     };

@@ -207,7 +207,16 @@ static void no_place_for_an_address(void **state)
     bench b = open_bench();
     struct { float *y; int n; } p = {NULL, 16};
     acu_field beyond = {16, b.x, ACU_UPDATE}, between = {4, b.x, ACU_UPDATE};
-    acu_struct with[] = {{&p, sizeof p, &beyond, 1}, {&p, sizeof p, &between, 1}};
+    acu_struct with[] = {{.size = sizeof(acu_struct),
+                          .memory = &p,
+                          .bytes = sizeof p,
+                          .fields = &beyond,
+                          .count = 1},
+                         {.size = sizeof(acu_struct),
+                          .memory = &p,
+                          .bytes = sizeof p,
+                          .fields = &between,
+                          .count = 1}};
     row("L17");
     REFUSED(b, acu_launch(b.scale, ONE(b), acu_arg_fields(&with[0])), ACU_ERR_ARGUMENTS,
             "field 0 of argument 0|16 bytes|address at byte 16");
@@ -1268,7 +1277,11 @@ static void lists_that_are_not_there(void **state)
     assert_fails((acu_use_begin)(stream, NULL, 1, ACU_SITE, &use), ACU_ERR_INVALID,
                  "1 tensors is NULL");
     acu_stream_release(stream);
-    acu_process_stats(NULL);
+    assert_fails(acu_process_stats(NULL), ACU_ERR_INVALID, "acu_process_stats|nowhere");
+    assert_fails(acu_process_stats(&(acu_process_statistics){0}), ACU_ERR_INVALID, "size");
+    assert_fails(acu_compile_stats(NULL), ACU_ERR_INVALID, "acu_compile_stats|nowhere");
+    assert_fails(acu_graph_cache_stats(b.device, &(acu_graph_cache_statistics){0}), ACU_ERR_INVALID,
+                 "acu_graph_cache_stats|size");
     assert_int_equal(acu_driver_call_find(NULL), ACU_CALL_ANY);
     assert_int_equal(acu_error_describe(NULL, NULL, 8), 0);
     assert_true(acu_driver_describe(NULL, 8) > 0);

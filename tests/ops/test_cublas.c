@@ -5,6 +5,7 @@
  */
 #include "ops/elements.h"
 
+#include <acuda/debug.h>
 #include <acuda/graph_cache.h>
 
 #include "fake_cublas.h"

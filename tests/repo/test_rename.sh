@@ -82,6 +82,10 @@ sed -i "${call}s/.*/    acu_future_when_complete(futures[0], queue, 8, NULL, ACU
 line=$(grep -n 'm->deadline > 0' "$work/old.c" | cut -d: -f1)
 grep -q "^$work/new.c:$line: .*timeout" "$work/left" || fail "line $line was not printed: $(cat "$work/left")"
 sed -i "${line}s/\.deadline = /.timeout = /" "$work/new.c" # what is left to people
+for word in 'acu_compile_statistics compiled;' 'acu_process_statistics counters;'; do
+    line=$(grep -n "$word" "$work/new.c" | cut -d: -f1)
+    grep -q "^$work/new.c:$line: .*size" "$work/left" || fail "$word was not printed: $(cat "$work/left")"
+done
 grep -q 'm->deadline = 7' "$work/new.c" || fail "somebody else's field was renamed"
 cc -std=c17 -fsyntax-only -Wall -Werror -Iinclude "$work/new.c"
 cp "$work/new.c" "$work/again.c"

@@ -209,8 +209,8 @@ static void a_device_is_lost_alone(void **state)
 static void program_of_acuda(void **state)
 {
     PROGRAM(state);
-    acu_open_options options = {.size = sizeof options,
-                                .driver = {.size = sizeof options.driver, .request = "software"}};
+    acu_driver_options driver = {.size = sizeof driver, .request = "software"};
+    acu_open_options options = {.size = sizeof options, .driver = &driver};
     acu_device *device;
     acu_future *future;
     assert_int_equal(acu_open(&options, &device), ACU_OK);

@@ -34,10 +34,11 @@ acu_open_options test_options(int ordinal)
         setenv("SOFTCUDA_DEVICES", "4", 0);
         setenv("SOFTCUDA_RACES", "1", 0);
     }
+    static const acu_driver_options gpu = {.size = sizeof gpu, .request = "gpu"};
+    static const acu_driver_options software = {.size = sizeof software, .request = "software"};
     return (acu_open_options){.size = sizeof(acu_open_options),
                               .ordinal = ordinal,
-                              .driver = {.size = sizeof(acu_driver_options),
-                                         .request = test_on_gpu() ? "gpu" : "software"}};
+                              .driver = test_on_gpu() ? &gpu : &software};
 }
 
 acu_device *test_open(void)
@@ -78,7 +79,7 @@ void test_leaks_none(void)
         fail_msg("driver objects are left:\n%s", text);
     if (acu_debug_live_blocks())
         fail_msg("%zu blocks of memory are left", acu_debug_live_blocks());
-    acu_process_statistics c;
+    acu_process_statistics c = {.size = sizeof c};
     acu_process_stats(&c);
     if (c.submissions != c.submissions_done || c.operations != c.operations_done)
         fail_msg("of %zu submissions %zu ended, of %zu operations %zu", (size_t)c.submissions,

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include <acuda/acuda.h>
+#include <acuda/debug.h>
 
 /* ---- devices ---- */
 

@@ -89,16 +89,10 @@ acu_status acu_staging_set(const acu_staging_options *options)
 acu_status acu_staging_get(acu_staging_options *options)
 {
     ACUI_REFUSE_FORK();
-    if (!options || options->size < sizeof options->size)
-        return acui_fail(ACU_ERR_INVALID, "acu_staging_get: %s",
-                         options ? "set the size to sizeof(acu_staging_options)"
-                                 : "nowhere to put them");
     pthread_mutex_lock(&staging.lock);
     acu_staging_options all = known(staging.options);
     pthread_mutex_unlock(&staging.lock);
-    all.size = options->size < sizeof all ? options->size : sizeof all;
-    memcpy(options, &all, all.size);
-    return ACU_OK;
+    return acui_struct_write(options, &all, sizeof all, __func__);
 }
 
 /* ---- one copy ---- */

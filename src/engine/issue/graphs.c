@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/options.h"
 
 #include <string.h>
 
@@ -491,27 +492,25 @@ void acui_graphs_over(acui_exec *exec)
 
 /* ---- for the program ---- */
 
-acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics *counts)
+acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics *stats)
 {
     ACUI_CHECK(device, DEVICE);
-    if (!counts)
-        return acui_fail(ACU_ERR_INVALID, "acu_graph_cache_stats: nowhere to put the counts");
     acui_graphs *graphs = acui_graphs_of(device);
-    *counts = (acu_graph_cache_statistics){0};
+    acu_graph_cache_statistics all = {0};
     if (!graphs)
-        return ACU_OK;
+        return acui_struct_write(stats, &all, sizeof all, __func__);
     acui_lock_take(&graphs->lock);
-    *counts = graphs->counts;
-    counts->limit = graphs->limit;
+    all = graphs->counts;
+    all.limit = graphs->limit;
     for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
         for (const acui_form *form = graphs->forms[i]; form; form = form->next)
             for (const acui_exec *exec = form->execs; exec; exec = exec->next) {
-                counts->set += atomic_load_explicit(&exec->set, memory_order_relaxed);
-                counts->skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
-                counts->together += atomic_load_explicit(&exec->together, memory_order_relaxed);
+                all.set += atomic_load_explicit(&exec->set, memory_order_relaxed);
+                all.skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
+                all.together += atomic_load_explicit(&exec->together, memory_order_relaxed);
             }
     acui_lock_give(&graphs->lock);
-    return ACU_OK;
+    return acui_struct_write(stats, &all, sizeof all, __func__);
 }
 
 acu_status acu_graph_cache_limit(acu_device *device, uint32_t execs)

@@ -4,6 +4,7 @@
  * plans and enters the task, and makes the stream wait for what comes before; end puts the mark
  * there. In between the task's point is pending, so that what comes behind it waits.
  */
+#include <acuda/debug.h>
 #include <acuda/use.h>
 
 #include "base/callback.h"

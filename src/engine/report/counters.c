@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Totals of the process (acu_process_stats): how many submissions and operations there were. */
 #include "base/cache.h"
+#include "base/options.h"
 #include "engine/report/report.h"
 
 void acui_count_submitted(void)
@@ -25,16 +26,15 @@ static uint64_t sum(unsigned count)
     return (uint64_t)acui_count_sum(count);
 }
 
-void acu_process_stats(acu_process_statistics *counters)
+acu_status acu_process_stats(acu_process_statistics *stats)
 {
-    if (!counters)
-        return;
-    *counters = (acu_process_statistics){.submissions = sum(ACUI_COUNT_SUBMISSIONS),
-                                         .submissions_done = sum(ACUI_COUNT_DONE),
-                                         .submissions_failed = sum(ACUI_COUNT_FAILED),
-                                         .operations = sum(ACUI_COUNT_OPERATIONS),
-                                         .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE),
-                                         .staged_copies = sum(ACUI_COUNT_STAGED),
-                                         .staged_bytes = sum(ACUI_COUNT_STAGED_BYTES),
-                                         .staged_skipped = sum(ACUI_COUNT_STAGED_SKIPPED)};
+    acu_process_statistics all = {.submissions = sum(ACUI_COUNT_SUBMISSIONS),
+                                  .submissions_done = sum(ACUI_COUNT_DONE),
+                                  .submissions_failed = sum(ACUI_COUNT_FAILED),
+                                  .operations = sum(ACUI_COUNT_OPERATIONS),
+                                  .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE),
+                                  .staged_copies = sum(ACUI_COUNT_STAGED),
+                                  .staged_bytes = sum(ACUI_COUNT_STAGED_BYTES),
+                                  .staged_skipped = sum(ACUI_COUNT_STAGED_SKIPPED)};
+    return acui_struct_write(stats, &all, sizeof all, __func__);
 }
