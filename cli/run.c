@@ -218,8 +218,9 @@ static acu_status load(const call *c, acu_device *device, const char *source, ac
     if (!c->entry && !*entry)
         fprintf(stderr, "acuda: %s: it has no kernel, or several: name one with --entry\n",
                 c->file);
-    status = c->entry || *entry ? acu_module_load_ptx(device, NULL, acu_code_ptx(code), &module)
-                                : ACU_ERR_NOT_FOUND;
+    status = ACU_ERR_NOT_FOUND;
+    if (c->entry || *entry)
+        status = acu_module_load(device, ACU_PTX(NULL, acu_code_ptx(code)), &module);
     if (status == ACU_OK)
         status = acu_kernel_get(module, c->entry ? wanted[0] : entry, kernel);
     acu_module_release(module);

@@ -104,9 +104,10 @@ static void what_the_driver_said_is_kept(void **state)
     static const char wrong[] = ".version 6.3\n.target sm_52\n.address_size 64\n"
                                 ".visible .entry k()\n{\n    nonsense;\n    ret;\n}\n";
     acu_module *module;
-    assert_fails(acu_module_load_ptx(device, NULL, wrong, &module), ACU_ERR_PTX, "");
+    assert_fails(acu_module_load(device, ACU_PTX(NULL, wrong), &module), ACU_ERR_PTX, "");
     assert_true(strlen(acu_last_log()) > 10);
-    assert_fails(acu_module_load_file(device, NULL, "/nowhere", &module), ACU_ERR_IO, "/nowhere");
+    assert_fails(acu_module_load(device, ACU_FILE(NULL, "/nowhere"), &module), ACU_ERR_IO,
+                 "/nowhere");
     assert_string_equal(acu_last_log(), ""); /* of another load */
     acu_module_source source = {.size = sizeof source, .ptx = wrong};
     acu_future *future;
