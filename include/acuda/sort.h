@@ -9,9 +9,9 @@
  * operands (SHARED).
  *
  * Rows of at most 2,048 elements take one launch. Longer ones are sorted by one byte of the
- * elements after the other, in temporary memory of about three times the operand's (of one byte
- * elements: sixteen times). Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, LIMIT, and those
- * of launches.
+ * elements after the other, in temporary memory of 16 bytes for each element (of elements of 8
+ * bytes: 24), and a little more. Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, LIMIT, and
+ * those of launches.
  */
 #ifndef ACUDA_SORT_H
 #define ACUDA_SORT_H
