@@ -99,7 +99,7 @@ static int write_ptx(const char *path, const char *ptx)
 static int compile_for(acu_device *device, call *c, const char *source)
 {
     acu_code *code;
-    acu_compile_statistics s = {0};
+    acu_compile_statistics s = {.size = sizeof s};
     if (acu_compile(device, source, &c->o, &code) != ACU_OK)
         return cli_fail(c->file);
     acu_compile_stats(&s);

@@ -623,7 +623,7 @@ static void a_foreign_call_imports_nothing(void **state)
     other o = other_tensor(data);
     acu_arg none = acu_arg_scalar(ACU_I32, 0);
     acu_op *op = acu_op_foreign(import_here, ACU_USER(settle(&o)), &none, 1, ACU_SITE);
-    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_import: not in a");
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_import is called in a");
     assert_int_equal(o.deleted, 0);
 }
 
@@ -650,7 +650,7 @@ static void a_foreign_call_exports_nothing(void **state)
     assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(4)), &x));
     assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(4), &host));
     acu_op *op = acu_op_foreign(export_here, ACU_USER(x), &none, 1, ACU_SITE);
-    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_export: not in a");
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_export is called in a");
     op = acu_op_foreign(export_here_wait, ACU_USER(host), &none, 1, ACU_SITE);
     assert_fails(acu_sync(device, op, NULL), ACU_ERR_CALLBACK, "acu_dlpack_export_wait waits");
     acu_tensor_release(x);

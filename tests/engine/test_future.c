@@ -373,7 +373,8 @@ static void a_struct_is_no_value(void **state)
     acu_dtype dtype;
     uint64_t bits;
     assert_int_equal(acu_future_values(future), 2);
-    assert_fails(acu_future_take(future, 0, &none), ACU_ERR_NOT_FOUND, "value 0 is neither");
+    assert_fails(acu_future_take(future, 0, &none), ACU_ERR_NOT_FOUND,
+                 "value 0 of the submission is neither");
     assert_fails(acu_future_scalar(future, 0, &dtype, &bits), ACU_ERR_NOT_FOUND, "value 0");
     assert_null(acu_future_tensor(future, 0));
     assert_works(acu_future_scalar(future, 1, &dtype, &bits));

@@ -113,8 +113,8 @@ static void the_program_chooses(void **state)
     assert_ptr_equal(atomic_load(&seen), acu_stream_raw(streams[2]));
     acu_future_release(future);
     c.place = 3;
-    assert_fails(acu_submit(device, looking(x), &submit, NULL), ACU_ERR_CALLBACK, "stream 3 of 3");
-    assert_fails(acu_schedule(policy, looking(x), &future), ACU_ERR_CALLBACK, "stream 3 of 3");
+    assert_fails(acu_submit(device, looking(x), &submit, NULL), ACU_ERR_CALLBACK, "stream 3; there are 3");
+    assert_fails(acu_schedule(policy, looking(x), &future), ACU_ERR_CALLBACK, "stream 3; there are 3");
     acu_policy_release(policy);
     for (int i = 0; i < 3; i++)
         acu_stream_release(streams[i]);

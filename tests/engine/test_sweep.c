@@ -626,7 +626,7 @@ static void go_batched(acu_device *device, acu_kernel *kernel, acu_tensor *const
 
 static uint64_t count_batched(acu_device *device)
 {
-    acu_graph_cache_statistics counts = {0};
+    acu_graph_cache_statistics counts = {.size = sizeof counts};
     good(acu_graph_cache_stats(device, &counts));
     return counts.together;
 }
