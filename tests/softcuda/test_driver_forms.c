@@ -59,7 +59,7 @@ static void each_version_gets_its_form(void **state)
 {
     (void)state;
     const acu_driver_table *cu = open_driver();
-    int driver, elsewhere = 0;
+    int driver, elsewhere = 0, absent = 0;
     OK(cu->DriverGetVersion(&driver));
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         for (size_t v = 0; v < sizeof versions / sizeof *versions; v++) {
@@ -69,6 +69,10 @@ static void each_version_gets_its_form(void **state)
                 continue;
             void *got = form(cu, forms[i].name, versions[v], &status);
             const bool known = symbol_of(i, versions[v], symbol, sizeof symbol);
+            if (!SOFTWARE && known && !got && status == 1) {
+                absent++; /* a driver need not have all: EGL's, for example */
+                continue;
+            }
             if (known != (got != NULL) || (status == 0) != known)
                 fail_msg("%s, %d: %p, status %u, not %s", forms[i].name, versions[v], got, status,
                          known ? symbol : "none");
@@ -80,6 +84,8 @@ static void each_version_gets_its_form(void **state)
         }
     if (elsewhere)
         printf("%d addresses differ from the exported ones\n", elsewhere);
+    if (absent)
+        printf("%d forms are not in this driver\n", absent);
     unsigned status;
     assert_null(form(cu, "cuNothingOfThatName", 12000, &status));
     assert_int_equal(status, 1); /* CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND */

@@ -3,8 +3,8 @@
  * Products of matrices in registers (mma), and moving matrices (ldmatrix, stmatrix, movmatrix),
  * each against a scalar twin that knows PTX's tables of which lane holds what. Integers and f64 are
  * defined to the bit. How other floating-point sums are rounded is not: the twin has what is
- * published about an H100, and on a GPU of that kind this test compares the GPU with it; on others
- * it compares products that need no rounding.
+ * published about an H100, and on a GPU of that kind this test compares the GPU with it (m8n8k4
+ * into f32 only nearly); on others it compares products that need no rounding.
  */
 #include "softcuda/driver_test.h"
 
@@ -379,6 +379,38 @@ static bool is_float(type t)
     return t == F16 || t == BF16 || t == TF32;
 }
 
+/* What differed in a form. */
+static struct {
+    unsigned compared, differing;
+    uint64_t worst; /* the largest difference, in units of the last place */
+} tally;
+
+static uint64_t places_between(const form *f, uint64_t a, uint64_t b)
+{
+    const unsigned bits = types[f->d].bits;
+    const uint64_t sign = UINT64_C(1) << (bits - 1);
+    if (f->d != S32) { /* in the order of the numbers */
+        a = a & sign ? sign - (a & ~sign) : a | sign;
+        b = b & sign ? sign - (b & ~sign) : b | sign;
+    }
+    return a > b ? a - b : b - a;
+}
+
+/*
+ * A GPU's m8n8k4 into f32 is not done as its other products are: on an H200 it has another last
+ * place. How it rounds is not known; that all orders and roundings come to about the same is.
+ */
+static bool near(const form *f, spot s, uint64_t got, uint64_t wanted)
+{
+    if (SOFTWARE || !in_quads(f) || f->d != F32)
+        return false;
+    const double x = value(F32, got), y = value(F32, wanted);
+    double all = fabs(value(f->c, c_of[s.quad][s.row][s.col]));
+    for (unsigned k = 0; k < f->k; k++)
+        all += fabs(value(f->a, a_of[s.quad][s.row][k]) * value(f->b, b_of[s.quad][k][s.col]));
+    return (isnan(x) && isnan(y)) || (isfinite(all) && fabs(x - y) <= ldexp(all, -22));
+}
+
 static void compare(const form *f, const fragment *d, unsigned how)
 {
     const unsigned lanes = in_quads(f) ? 8 : LANES;
@@ -386,11 +418,27 @@ static void compare(const form *f, const fragment *d, unsigned how)
         for (unsigned i = 0; i < f->m * f->n / lanes; i++) {
             const spot s = spot_of_c(f, f->d, lane, i);
             const uint64_t got = element(d, f->d, lane, i), wanted = twin(f, s);
-            if (got != wanted)
-                fail_msg("m%un%uk%u.%s.%s%s, numbers %u, row %u, column %u: %llx, not %llx", f->m,
-                         f->n, f->k, types[f->d].name, types[f->a].name, f->more, how, s.row, s.col,
-                         (unsigned long long)got, (unsigned long long)wanted);
+            tally.compared++;
+            if (got == wanted || near(f, s, got, wanted))
+                continue;
+            const uint64_t places = places_between(f, got, wanted);
+            tally.worst = places > tally.worst ? places : tally.worst;
+            if (tally.differing++ == 0)
+                print_error("m%un%uk%u.%s.%s%s, numbers %u, row %u, column %u: %llx, not %llx\n",
+                            f->m, f->n, f->k, types[f->d].name, types[f->a].name, f->more, how,
+                            s.row, s.col, (unsigned long long)got, (unsigned long long)wanted);
         }
+}
+
+/* Whether all of a form was as it should be. */
+static bool report(const form *f)
+{
+    if (tally.differing)
+        print_error("m%un%uk%u.%s.%s.%s.%s%s: %u of %u differ, by %llu in the last place at most\n",
+                    f->m, f->n, f->k, types[f->d].name, types[f->a].name, types[f->b].name,
+                    types[f->c].name, f->more, tally.differing, tally.compared,
+                    (unsigned long long)tally.worst);
+    return tally.differing == 0;
 }
 
 static void run_form(const bench *b, CUfunction kernel, const form *f, unsigned how)
@@ -433,20 +481,24 @@ static void products_are_right(void **state)
 {
     (void)state;
     const bench b = open_bench();
+    bool right = true;
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         text t = {.used = 0};
         CUmodule module;
         const form *f = &forms[k];
         if (f->sm > b.sm || (b.sm >= 100 && (f->a == S4 || f->a == U4 || f->a == B1)))
             continue;
+        memset(&tally, 0, sizeof tally);
         make_kernel(&t, f);
         OK(b.cu->ModuleLoadData(&module, t.at));
         const bool same = SOFTWARE || b.sm == 90 || !is_float(f->a);
         for (unsigned how = 0; how < (same ? 4u : 1u); how++)
             for (int round = 0; round < 6; round++)
                 run_form(&b, test_kernel(b.cu, module, "k"), f, how);
+        right = report(f) && right;
         OK(b.cu->ModuleUnload(module));
     }
+    assert_true(right);
     close_bench(&b);
 }
 
