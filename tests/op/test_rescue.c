@@ -1140,10 +1140,40 @@ static void many_tries(void **state)
     finish(device);
 }
 
+static acu_op *writes(acu_host_fn fn, acu_tensor *x)
+{
+    acu_arg all = acu_arg_tensor(x, ACU_WRITE);
+    return acu_op_host(fn, (acu_user){0}, &all, 1, ACU_SITE);
+}
+
+/* An alternative may leave what it was to write as it was. So it comes behind writes of it that
+ * failed and are over, which another complete write would not. */
+static void an_alternative_behind_many_failed_writes(void **state)
+{
+    (void)state;
+    enum { PARTS = 100 };
+    acu_device *device = begin();
+    acu_tensor *x, *part;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_F32, ACU_SHAPE(PARTS), &x));
+    for (int64_t i = 0; i < PARTS; i++) {
+        int64_t end = i + 1;
+        assert_works(acu_tensor_slice(x, &i, &end, &part));
+        assert_int_equal(acu_sync(device, writes(fail_run, part), NULL), ACU_ERR_CALLBACK);
+        acu_tensor_release(part);
+    }
+    acu_op *tried = acu_after(constant(1), bare(fail_run));
+    acu_op *other = acu_after(constant(2), writes(count_run, x));
+    assert_works(acu_sync(device, acu_or_else(tried, other), NULL));
+    assert_works(acu_sync(device, acu_dup(x), NULL));
+    acu_tensor_release(x);
+    finish(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_success_needs_no_alternative),
+        cmocka_unit_test(an_alternative_behind_many_failed_writes),
         cmocka_unit_test(found_at_completion),
         cmocka_unit_test(found_at_issue),
         cmocka_unit_test(found_at_submit),
