@@ -110,8 +110,10 @@ static bool read_product(sx_decoder *d, sx_product *p)
     for (unsigned n = 0; n < 4; n++)
         if (!(of[n] = kind_of(d->inst->types[n])))
             return false;
-    *p = (sx_product){.d = of[0]->element, .a = of[1]->element, .b = of[2]->element,
-                      .c = of[3]->element};
+    *p = (sx_product){.d = (uint8_t)of[0]->element,
+                      .a = (uint8_t)of[1]->element,
+                      .b = (uint8_t)of[2]->element,
+                      .c = (uint8_t)of[3]->element};
     if (!read_shape(d, p))
         return false;
     p->quads = p->a == SX_ELEMENT_F16 && p->m == 8;

@@ -27,13 +27,14 @@ void acui_callback_leave(void)
 
 acu_status acu_callback_fail(const char *format, ...)
 {
-    char text[ACU_ERROR_MESSAGE];
+    char text[ACU_ERROR_MESSAGE] = "";
     va_list list;
     if (depth == 0)
         return acui_fail(ACU_ERR_INVALID,
                          "acu_callback_fail is for functions of the program that acuda calls");
     va_start(list, format);
-    vsnprintf(text, sizeof text, format ? format : "", list);
+    if (format)
+        vsnprintf(text, sizeof text, format, list);
     va_end(list);
     failed = depth % ACUI_BOUND_FOREIGN;
     return acui_fail(ACU_ERR_CALLBACK, "%s", text);

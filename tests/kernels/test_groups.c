@@ -18,9 +18,9 @@ static void check_tile(const char *kernel, int size, int threads, int t, const i
         sum += first + i;
         most = ((first + i) ^ 5) > most ? (first + i) ^ 5 : most;
         before += i < rank ? first + i : 0;
-        odd |= ((first + i) & 1) << i;
+        odd |= (int)((unsigned)((first + i) & 1) << i);
     }
-    int pair = 3 << (rank & ~1);
+    int pair = (int)(3u << (rank & ~1));
     const int want[16] = {rank,
                           size,
                           t / size,

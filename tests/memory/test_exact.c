@@ -35,6 +35,7 @@ static void behind_the_end(void **state)
     assert_works(write_at(device, kernel, COUNT - 1));
     assert_fails(write_at(device, kernel, COUNT), ACU_ERR_DEVICE_LOST,
                  "put|just past the end of an allocation");
+    acu_kernel_release(kernel);
 }
 
 static void not_noticed_by_default(void **state)
