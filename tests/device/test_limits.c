@@ -47,6 +47,8 @@ static void addresses_are_limited(void **state)
         _exit(open_limited());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip(); /* a build for GPUs only */
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 

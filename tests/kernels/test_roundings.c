@@ -150,7 +150,8 @@ static value value_at(int i)
 {
     double number = numbers[i % ROUNDED_COUNT];
     uint64_t word = bits[i % ROUNDED_COUNT];
-    return (value){(float)number, number, (int32_t)word, (uint32_t)word, (int64_t)word, word};
+    volatile float nearest = (float)number; /* here, whatever mode the caller sets next */
+    return (value){nearest, number, (int32_t)word, (uint32_t)word, (int64_t)word, word};
 }
 
 static bool is_nan(const char *name, uint64_t word)

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STACK = 512 << 10 }; /* bytes; frames are larger there */
+enum { STACK = 2048 << 10 }; /* bytes; frames are larger there */
 #else
 enum { STACK = 128 << 10 };
 #endif
