@@ -141,7 +141,7 @@ static void submitted_from_within(void **state)
 int main(void)
 {
 #ifdef __SANITIZE_THREAD__
-    return 77; /* in threads with small stacks the sanitizer's runtime ends the process now and then */
+    return 77; /* in small stacks its runtime ends the process now and then */
 #endif
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(submitted),
