@@ -107,7 +107,7 @@ static double double_of_l(int64_t v)
 }
 static double double_of_w(uint64_t v)
 {
-    return x_w = v, (double)x_w;
+    return x_w = v, v == 0 ? 0.0 : (double)x_w; /* clang makes -0 of 0 when rounding down */
 }
 
 #define REFERENCES(X) \
