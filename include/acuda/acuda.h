@@ -76,10 +76,10 @@
  *  6  ops.h: The built-in operations: elementwise functions, reductions, matrix products, random
  *     numbers, conversions. More of them are in arrange.h (joining, padding, reordering), index.h
  *     (elements by index), sort.h, scan.h (running sums), select.h, statistics.h (histograms,
- *     variances), layers.h (norms and losses of networks), distributions.h (random numbers),
- *     einsum.h (products over named dimensions), image.h, image_filters.h, boxes.h (images, and
- *     boxes that detectors find in them); blas.h, fft.h and sparse.h are by NVIDIA's libraries,
- *     and vendor.h says which of these were found.
+ *     variances), layers.h (norms and losses of networks), convolution.h (with pooling and
+ *     interpolation), distributions.h (random numbers), einsum.h (products over named dimensions),
+ *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them); blas.h,
+ *     fft.h and sparse.h are by NVIDIA's libraries, and vendor.h says which of these were found.
  *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
  *  8  queue.h, group.h: Learning of many completions: in batches on a thread of the program's, with
  *     a descriptor for its event loop; submissions that stand or fall together.
@@ -108,6 +108,7 @@
 #include <acuda/blas.h>
 #include <acuda/boxes.h>
 #include <acuda/compile.h>
+#include <acuda/convolution.h>
 #include <acuda/device.h>
 #include <acuda/driver.h>
 #include <acuda/explain.h>

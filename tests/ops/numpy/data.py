@@ -138,9 +138,11 @@ _known = {}
 
 def op(name, types, *arguments):
     """Calls acu_op_<name>. `types` has a letter for each argument: x operand, X operands and their count,
-    i int, n int64, u uint64, d double, b bool, s shape, m dims."""
+    i int, n int64, u uint64, d double, b bool, s shape, m dims,
+    p pointer."""
     kinds = {"x": [c_void_p], "X": [POINTER(c_void_p), c_size_t], "i": [c_int], "n": [c_int64],
-             "u": [c_uint64], "d": [c_double], "b": [c_bool], "s": [Shape], "m": [Dims]}
+             "u": [c_uint64], "d": [c_double], "b": [c_bool], "s": [Shape], "m": [Dims],
+             "p": [c_void_p]}
     if (name, types) not in _known:
         arguments_of = [kind for letter in types for kind in kinds[letter]]
         _known[name, types] = ctypes.CFUNCTYPE(c_void_p, *arguments_of, Site)(("acu_op_" + name, _lib))
