@@ -193,6 +193,54 @@ static void vectors(subject *s)
     drop(s);
 }
 
+/* ---- cuBLASLt -------------------------------------------------------------------------------- */
+
+static double layer_acuda(void *user)
+{
+    const subject *s = user;
+    double start = bench_now_us();
+    acu_product_options o = {.size = sizeof o, .epilogue = ACU_EPILOGUE_GELU,
+                             .bias = acu_select(s->x, 0, 0)};
+    return sample_op(s, acu_into(s->z, acu_product(s->x, s->y, &o)), start);
+}
+
+static double layer_in_steps(void *user)
+{
+    const subject *s = user;
+    double start = bench_now_us();
+    acu_op *sums = acu_add(acu_matmul(s->x, s->y), acu_select(s->x, 0, 0));
+    return sample_op(s, acu_into(s->z, acu_gelu(sums)), start);
+}
+
+static double product_by_hand(void *user)
+{
+    static const float one = 1, zero = 0;
+    const subject *s = user;
+    double start = bench_now_us();
+    must(s->blas.gemm(s->blas.handle, OP_N, OP_N, s->n, s->n, s->n, &one, at(s->x), R_16F, s->n,
+                      at(s->y), R_16F, s->n, &zero, at(s->z), R_16F, s->n, COMPUTE_32F, -1),
+         "cublasGemmEx");
+    return sample_end(s, start);
+}
+
+static void layers(subject *s, const char *what, int n, int samples)
+{
+    if (acu_vendor_load(s->b->device, ACU_VENDOR_CUBLASLT) != ACU_OK)
+        return;
+    s->n = bench_count(s->b, n, 16);
+    s->x = make(s, ACU_F16, ACU_SHAPE(s->n, s->n));
+    s->y = make(s, ACU_F16, ACU_SHAPE(s->n, s->n));
+    s->z = make(s, ACU_F16, ACU_SHAPE(s->n, s->n));
+    bench_row row = {.what = what,
+                     .samples = samples,
+                     .warm = 20,
+                     .sides = {{"acu_product", layer_acuda, s, 0, 0},
+                               {"acu_matmul, acu_add, acu_gelu", layer_in_steps, s, 1.0, 0},
+                               {"the product alone by cuBLAS", product_by_hand, s, 0, 0}}};
+    bench_compare(s->b, &row);
+    drop(s);
+}
+
 /* ---- graphs ---------------------------------------------------------------------------------- */
 
 static void multiply(const subject *s)
@@ -335,6 +383,8 @@ int main(int argc, char **argv)
     bench_leave(&b);
     if (open_blas(&s)) {
         vectors(&s);
+        layers(&s, "gelu(x w + bias), 1024 x 1024 f16", 1024, 1000);
+        layers(&s, "gelu(x w + bias), 4096 x 4096 f16", 4096, 200);
         graphs(&s, "20 products of 1024 x 1024 f16 in a graph", 1024, 400);
         graphs(&s, "20 products of 4096 x 4096 f16 in a graph", 4096, 60);
         bench_enter(&b);

@@ -132,6 +132,7 @@
 #include <acuda/select.h>
 #include <acuda/statistics.h>
 #include <acuda/pool.h>
+#include <acuda/product.h>
 #include <acuda/queue.h>
 #include <acuda/scan.h>
 #include <acuda/small_floats.h>

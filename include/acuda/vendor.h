@@ -36,6 +36,7 @@ ACU_BEGIN
 /* X(identifier, name, environment variable, package of pip for CUDA 13) */
 #define ACU_VENDORS(X)                                                                             \
     X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")                                           \
+    X(CUBLASLT, "cuBLASLt", "ACUDA_CUBLASLT", "nvidia-cublas")                                     \
     X(CUFFT, "cuFFT", "ACUDA_CUFFT", "nvidia-cufft")                                               \
     X(CUSPARSE, "cuSPARSE", "ACUDA_CUSPARSE", "nvidia-cusparse")
 

@@ -13,7 +13,7 @@ static const acui_symbol symbols[] = {
 #undef ACU_X
 };
 
-static const acui_vendor_status statuses[] = {
+const acui_vendor_status acui_cublas_statuses[] = {
     {1, ACU_ERR_DRIVER, "CUBLAS_STATUS_NOT_INITIALIZED", "the library could not be initialized"},
     {3, ACU_ERR_DEVICE_MEMORY, "CUBLAS_STATUS_ALLOC_FAILED",
      "no memory for what the library keeps itself"},
@@ -27,6 +27,8 @@ static const acui_vendor_status statuses[] = {
     {15, ACU_ERR_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED", "it does not support this"},
     {16, ACU_ERR_DRIVER, "CUBLAS_STATUS_LICENSE_ERROR", "its licence could not be checked"},
 };
+_Static_assert(sizeof acui_cublas_statuses / sizeof *acui_cublas_statuses == ACUI_CUBLAS_STATUSES,
+               "all are counted");
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
@@ -106,8 +108,8 @@ acui_library acui_library_CUBLAS = {
     .with_13 = 13,
     .symbols = symbols,
     .symbol_count = sizeof symbols / sizeof *symbols,
-    .statuses = statuses,
-    .status_count = sizeof statuses / sizeof *statuses,
+    .statuses = acui_cublas_statuses,
+    .status_count = ACUI_CUBLAS_STATUSES,
     .property = &acui_cublas.property,
     .make = make,
     .end = end,

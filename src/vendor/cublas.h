@@ -19,12 +19,17 @@ enum {
     ACUI_CUBLAS_FULL_REDUCTION = 16, /* math mode: partial sums are not rounded to f16 or bf16 */
     ACUI_CUBLAS_COMPUTE_32F = 68,
     ACUI_CUBLAS_COMPUTE_64F = 70,
+    ACUI_CUBLAS_COMPUTE_32I = 72,
     ACUI_CUBLAS_COMPUTE_TF32 = 77,
     ACUI_CUBLAS_ALGORITHM = -1, /* the library chooses */
     ACUI_CUDA_R_32F = 0,
     ACUI_CUDA_R_64F = 1,
     ACUI_CUDA_R_16F = 2,
-    ACUI_CUDA_R_16BF = 14
+    ACUI_CUDA_R_8I = 3,
+    ACUI_CUDA_R_32I = 10,
+    ACUI_CUDA_R_16BF = 14,
+    ACUI_CUDA_R_8F_E4M3 = 28,
+    ACUI_CUDA_R_8F_E5M2 = 29
 };
 
 /* The same for f32 and f64. */
@@ -79,6 +84,10 @@ typedef struct acui_cublas_calls {
     ACUI_CUBLAS_CALLS(ACU_X)
 #undef ACU_X
 } acui_cublas_calls;
+
+/* What cuBLAS and cuBLASLt may answer. */
+enum { ACUI_CUBLAS_STATUSES = 9 };
+extern const acui_vendor_status acui_cublas_statuses[ACUI_CUBLAS_STATUSES];
 
 /* Its calls; only once it is open. */
 extern acui_cublas_calls acui_cublas;

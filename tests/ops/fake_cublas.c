@@ -185,7 +185,7 @@ static uint16_t small_of(double value, int fraction, int bias)
 {
     int exponent;
     frexp(value, &exponent); /* in [1/2, 1) */
-    int e = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    int e = value == 0 || exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
     double units = nearbyint(ldexp(fabs(value), fraction - e));
     uint32_t bits = (uint32_t)units + ((uint32_t)(e + bias - 1) << fraction);
     return (uint16_t)(bits | (signbit(value) ? 0x8000u : 0u));

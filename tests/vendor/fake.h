@@ -87,10 +87,23 @@ static inline char *fake_memory(fake_driver *driver, const void *at, uint64_t by
 /* ---- numbers, by the types of CUDA's libraries ---- */
 
 enum { FAKE_R_32F = 0, FAKE_R_64F = 1, FAKE_R_16F = 2, FAKE_R_16BF = 14 };
+enum { FAKE_R_8I = 3, FAKE_R_32I = 10, FAKE_R_8F_E4M3 = 28, FAKE_R_8F_E5M2 = 29 };
 
 static inline size_t fake_size(int type)
 {
-    return type == FAKE_R_64F ? 8 : type == FAKE_R_32F ? 4 : 2;
+    switch (type) {
+    case FAKE_R_64F:
+        return 8;
+    case FAKE_R_32F:
+    case FAKE_R_32I:
+        return 4;
+    case FAKE_R_8I:
+    case FAKE_R_8F_E4M3:
+    case FAKE_R_8F_E5M2:
+        return 1;
+    default:
+        return 2;
+    }
 }
 
 /* A 16-bit format: the bits of its fraction are given, and the bias of its exponent. */
@@ -106,19 +119,36 @@ static inline uint16_t fake_small_of(double value, int fraction, int bias)
 {
     int exponent;
     frexp(value, &exponent); /* in [1/2, 1) */
-    int e = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    int e = value == 0 || exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
     double units = nearbyint(ldexp(fabs(value), fraction - e));
     uint32_t bits = (uint32_t)units + ((uint32_t)(e + bias - 1) << fraction);
     return (uint16_t)(bits | (signbit(value) ? 0x8000u : 0u));
+}
+
+/* Of 8 bits. */
+static inline double fake_tiny_at(uint8_t bits, int fraction, int bias)
+{
+    double size = fake_small_at(bits & 0x7f, fraction, bias);
+    return bits >> 7 ? -size : size;
 }
 
 static inline double fake_get(int type, const char *base, long long i)
 {
     const char *at = base + i * (long long)fake_size(type);
     uint16_t bits;
+    int32_t whole;
     double wide;
     float value;
     switch (type) {
+    case FAKE_R_8I:
+        return (int8_t)*at;
+    case FAKE_R_8F_E4M3:
+        return fake_tiny_at((uint8_t)*at, 3, 7);
+    case FAKE_R_8F_E5M2:
+        return fake_tiny_at((uint8_t)*at, 2, 15);
+    case FAKE_R_32I:
+        memcpy(&whole, at, sizeof whole);
+        return whole;
     case FAKE_R_64F:
         memcpy(&wide, at, sizeof wide);
         return wide;
@@ -135,11 +165,14 @@ static inline void fake_put(int type, char *base, long long i, double wide)
 {
     char *at = base + i * (long long)fake_size(type);
     float value = (float)wide;
+    int32_t whole = type == FAKE_R_32I ? (int32_t)wide : 0;
     uint16_t bits = type == FAKE_R_16F ? fake_small_of(wide, 10, 15) : fake_small_of(wide, 7, 127);
     if (type == FAKE_R_64F)
         memcpy(at, &wide, sizeof wide);
     else if (type == FAKE_R_32F)
         memcpy(at, &value, sizeof value);
+    else if (type == FAKE_R_32I)
+        memcpy(at, &whole, sizeof whole);
     else
         memcpy(at, &bits, sizeof bits);
 }
