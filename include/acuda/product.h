@@ -78,7 +78,7 @@ typedef struct acu_product_options {
  *
  * Errors: SHAPE, DTYPE, INVALID (layouts, options that do not go together), SHARED, DEVICE,
  * NOT_FOUND; of the future: NOT_SUPPORTED (cuBLASLt has no algorithm for it on this device),
- * DRIVER, DEVICE_MEMORY, with cuBLASLt's name for the status. Does not block. Driver: what it calls.
+ * DRIVER, DEVICE_MEMORY, with its name for the status. Does not block. Driver: what it calls.
  */
 #define acu_product(a, b, options)                                                                 \
     acu_op_product(ACU_OPERAND(a), ACU_OPERAND(b), (options), ACU_SITE)
