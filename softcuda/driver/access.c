@@ -171,7 +171,7 @@ void sd_snapshot_put(sd_snapshot *snapshot)
 
 static sx_region region_of(const sd_range *range, const uint16_t *valid)
 {
-    return (sx_region){range->base, range->bytes, range->host, valid};
+    return (sx_region){range->base, range->bytes, range->host, valid, range->unwritten};
 }
 
 static sd_snapshot *build(sd_context *context, uint64_t version)
@@ -187,7 +187,8 @@ static sd_snapshot *build(sd_context *context, uint64_t version)
         if (atomic_load_explicit(&sd_host.mapped, memory_order_acquire))
             made->regions[n++] = region_of(&sd_host.range, sd_host.range.valid);
         for (const sd_registration *r = sd_host.registrations; r; r = r->next)
-            made->regions[n++] = (sx_region){r->base, r->bytes, (char *)(uintptr_t)r->base, NULL};
+            made->regions[n++] = (sx_region){r->base, r->bytes, (char *)(uintptr_t)r->base,
+                                               NULL, NULL};
     }
     pthread_mutex_unlock(&sd_host.lock);
     if (!made)

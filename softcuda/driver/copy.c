@@ -57,18 +57,23 @@ static bool side_valid(const sd_side *side, const sd_box *box)
     return true;
 }
 
+static void copy_row(uint64_t to, uint64_t from, uint64_t bytes)
+{
+    memmove(sd_host_pointer(to), sd_host_pointer(from), bytes);
+    sd_memory_written(to, from, bytes);
+}
+
 static void copy_box(const sd_box *box)
 {
-    char *dst = sd_host_pointer(box->dst.address);
-    const char *src = sd_host_pointer(box->src.address);
-    if (contiguous(&box->dst, box) && contiguous(&box->src, box)) {
-        memmove(dst, src, box->width * box->height * box->depth);
+    const sd_side *to = &box->dst, *from = &box->src;
+    if (contiguous(to, box) && contiguous(from, box)) {
+        copy_row(to->address, from->address, box->width * box->height * box->depth);
         return;
     }
     for (uint64_t z = 0; z < box->depth; z++)
         for (uint64_t y = 0; y < box->height; y++)
-            memmove(dst + z * box->dst.slice + y * box->dst.pitch,
-                    src + z * box->src.slice + y * box->src.pitch, box->width);
+            copy_row(to->address + z * to->slice + y * to->pitch,
+                     from->address + z * from->slice + y * from->pitch, box->width);
 }
 
 static unsigned run_copy(sd_stream *stream, sd_work *work)

@@ -22,6 +22,7 @@ typedef struct sd_range {
     uint64_t base, bytes;
     char *host;
     uint16_t *valid;
+    unsigned char *unwritten; /* of a device with SOFTCUDA_EXACT, else NULL: see sx_region */
 } sd_range;
 
 typedef struct sd_device {

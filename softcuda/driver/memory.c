@@ -43,7 +43,11 @@ bool sd_range_map(sd_range *range, uint64_t bytes, bool hidden)
             munmap(valid, table);
         return false;
     }
-    *range = (sd_range){(uint64_t)(uintptr_t)base, bytes, host, valid};
+    *range = (sd_range){(uint64_t)(uintptr_t)base, bytes, host, valid, NULL};
+    if (hidden && sd.exact) { /* without it, less is found */
+        void *unwritten = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+        range->unwritten = unwritten == MAP_FAILED ? NULL : unwritten;
+    }
     return true;
 }
 
@@ -100,7 +104,7 @@ bool sd_valid(uint64_t address, uint64_t bytes)
         range = &sd_host.range;
     if (!range)
         return true;
-    sx_region region = {range->base, range->bytes, range->host, range->valid};
+    sx_region region = {range->base, range->bytes, range->host, range->valid, NULL};
     return sx_space_at(&(sx_space){&region, 1}, address, bytes) != NULL;
 }
 
@@ -161,6 +165,39 @@ sd_location sd_locate(uint64_t address, uint64_t bytes)
     return found;
 }
 
+/* ---- what was written (SOFTCUDA_EXACT) ---- */
+
+/* Marks as much of newly allocated memory as is spoilt; 0: takes the marks away. */
+static void mark_unwritten(const sd_device *device, uint64_t address, uint64_t bytes, int mark)
+{
+    if (!device->range.unwritten)
+        return;
+    unsigned char *at = device->range.unwritten + (address - device->range.base);
+    memset(at, mark, bytes <= SPOILT_EXACT ? bytes : SPOILT_END);
+    if (bytes > SPOILT_EXACT)
+        memset(at + bytes - SPOILT_END, mark, SPOILT_END);
+}
+
+static unsigned char *unwritten_at(uint64_t address)
+{
+    const sd_device *device = sd_device_of(address);
+    return device && device->range.unwritten
+               ? device->range.unwritten + (address - device->range.base)
+               : NULL;
+}
+
+void sd_memory_written(uint64_t address, uint64_t from, uint64_t bytes)
+{
+    if (!sd.exact)
+        return;
+    unsigned char *to = unwritten_at(address);
+    const unsigned char *like = from ? unwritten_at(from) : NULL;
+    if (to && like)
+        memmove(to, like, bytes);
+    else if (to)
+        memset(to, 0, bytes);
+}
+
 /* ---- allocation ---- */
 
 bool sd_memory_commit(sd_device *device, uint64_t bytes)
@@ -178,6 +215,7 @@ bool sd_memory_commit(sd_device *device, uint64_t bytes)
 void sd_memory_publish(sd_device *device, uint64_t address, uint64_t bytes, const sd_pool *pool)
 {
     sd_memory_spoil(sd_device_pointer(device, address), bytes);
+    mark_unwritten(device, address, bytes, SX_IS_UNWRITTEN);
     sd_table_set(device->range.valid, device->range.base, address, bytes);
     sd_access_publish(device, address, bytes, pool);
 }
@@ -185,6 +223,7 @@ void sd_memory_publish(sd_device *device, uint64_t address, uint64_t bytes, cons
 void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes)
 {
     sd_table_clear(device->range.valid, device->range.base, address, bytes);
+    mark_unwritten(device, address, bytes, 0);
     sd_access_withdraw(device, address, bytes);
 }
 

@@ -78,6 +78,10 @@ void sd_memory_withdraw(sd_device *device, uint64_t address, uint64_t bytes);
  * nothing yet. */
 void sd_memory_spoil(char *host, uint64_t bytes);
 
+/* Kernels may read these bytes now: they were written (from is 0), or hold a copy of what is at
+ * `from`, which may be nothing. For SOFTCUDA_EXACT; any addresses. */
+void sd_memory_written(uint64_t address, uint64_t from, uint64_t bytes);
+
 /* ---- access of one device's kernels to another's memory (access.c) ---- */
 
 /* Make an allocation's bytes valid or invalid for everybody who may access it; device->lock

@@ -52,6 +52,7 @@ static unsigned run_fill(sd_stream *stream, sd_work *work)
             return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
         }
         fill_row(sd_host_pointer(address), f);
+        sd_memory_written(address, 0, (uint64_t)f->width * f->element);
     }
     return ACU_CUDA_SUCCESS;
 }

@@ -134,7 +134,8 @@ static uint64_t alloc_variable(void *owner, size_t bytes, size_t align)
 {
     (void)align; /* blocks begin at multiples of 512, more than PTX can ask for */
     uint64_t address = 0;
-    sd_memory_alloc(owner, bytes, &address);
+    if (!sd_memory_alloc(owner, bytes, &address))
+        sd_memory_written(address, 0, bytes); /* zeros, or what the module says */
     return address;
 }
 

@@ -10,8 +10,10 @@
  *                     here by default, every context of the process, old or new, answers the
  *                     error until the process ends. For experiments; nothing should rely on it.
  *   SOFTCUDA_RACES    1: races in the shared memory of kernels are faults
- *   SOFTCUDA_EXACT    1: all of newly allocated memory holds bytes of 0xff (not only the ends of
- *                     large memory); and acuda's own pools keep nothing, and round no size up
+ *   SOFTCUDA_EXACT    1: a kernel's read of device memory that nothing has written since it was
+ *                     allocated is a fault; newly allocated memory holds bytes of 0xff (up to 64
+ *                     MiB; of larger memory the ends); and acuda's own pools keep nothing, and
+ *                     round no size up
  *   SOFTCUDA_REPORT   "stderr" or a file: each kernel fault and each refused module or kernel is
  *                     written there as one line; "%p" in the name stands for the process id
  *   SOFTCUDA_SEED     a number that alone decides how streams interleave; see schedule.h

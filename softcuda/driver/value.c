@@ -35,6 +35,7 @@ static unsigned run_write(sd_stream *stream, sd_work *work)
         return ACU_CUDA_ERROR_ILLEGAL_ADDRESS;
     }
     char *at = sd_host_pointer(w->address);
+    sd_memory_written(w->address, 0, w->wide ? 8 : 4);
     /* Release: whoever sees the value sees what the stream did before. */
     if (w->wide)
         atomic_store_explicit((_Atomic uint64_t *)(uintptr_t)at, w->value, memory_order_release);

@@ -43,8 +43,8 @@ typedef struct sx_access {
 bool sx_resolve_lanes(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
                       unsigned kind);
 
-/* The host address of [address, address + bytes) in global memory, or NULL. */
-SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes)
+/* Where all of the bytes are valid; sets w->region. */
+SX_INLINE char *sx_valid_at(sx_warp *w, uint64_t address, uint64_t bytes)
 {
     const sx_region *r = w->region;
     uint64_t offset = address - r->base;
@@ -58,6 +58,14 @@ SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes)
             return r->host + offset;
     }
     return sx_global_slow(w, address, bytes);
+}
+
+/* The host address of [address, address + bytes) in global memory; NULL if not all may be accessed:
+ * some are not valid, or, where that is looked for, hold nothing yet that could be read. */
+SX_INLINE char *sx_global_at(sx_warp *w, uint64_t address, uint64_t bytes, unsigned kind)
+{
+    char *p = sx_valid_at(w, address, bytes);
+    return p && w->region->unwritten && !sx_is_written(w->region, p, bytes, kind) ? NULL : p;
 }
 
 SX_INLINE char *sx_shared_at(const sx_block *b, uint64_t offset, uint64_t bytes)

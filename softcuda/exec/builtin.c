@@ -18,7 +18,7 @@
 static bool read_string(sx_warp *w, unsigned lane, uint64_t address, char *to, size_t size)
 {
     for (size_t n = 0; n + 1 < size; n++) {
-        const char *c = sx_generic_at(w, lane, address + n, 1, false);
+        const char *c = sx_generic_at(w, lane, address + n, 1, SX_READ);
         if (!c)
             return false;
         to[n] = *c;
@@ -45,7 +45,7 @@ static uint64_t next_arg(printer *p, unsigned bytes)
 {
     uint64_t value = 0;
     p->args = (p->args + bytes - 1) & ~(uint64_t)(bytes - 1);
-    const char *at = sx_generic_at(p->w, p->lane, p->args, bytes, false);
+    const char *at = sx_generic_at(p->w, p->lane, p->args, bytes, SX_READ);
     if (!at) {
         p->failed = true;
         return 0;

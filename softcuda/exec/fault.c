@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/lanes.h"
+#include "exec/access.h"
 
 #define ILLEGAL_ADDRESS 700
+#define LAUNCH_FAILED 719
 #define MISALIGNED_ADDRESS 716
 
 /* Whether this is the first fault of the launch; only that may write the error. */
@@ -167,6 +168,12 @@ const sx_insn *sx_fault_access(sx_warp *w, const sx_insn *i, unsigned lane, uint
         return sx_fault(w, i, lane, MISALIGNED_ADDRESS,
                         "misaligned address: %s of %u bytes at 0x%llx", words[kind], bytes,
                         (unsigned long long)address);
+    if (kind != SX_WRITE && address - SX_LOCAL_WINDOW >= SX_WINDOWS * SX_WINDOW_BYTES &&
+        sx_valid_at(w, address, bytes))
+        return sx_fault(w, i, lane, LAUNCH_FAILED,
+                        "%s of %u bytes at 0x%llx: nothing has written there since the memory was "
+                        "allocated",
+                        words[kind], bytes, (unsigned long long)address);
     char why[96];
     explain(w, i, address, why, sizeof why);
     return sx_fault(w, i, lane, ILLEGAL_ADDRESS, "illegal address: %s of %u bytes at 0x%llx%s",

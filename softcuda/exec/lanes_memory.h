@@ -30,13 +30,14 @@ SX_INLINE bool affine_half(const u64 *a, unsigned bytes, uint64_t *step)
 
 /* The host address of a run in global or shared memory: of one half, or of both where `bytes`
  * covers them. */
-SX_INLINE char *range_at(sx_warp *w, unsigned where, uint64_t address, uint64_t bytes)
+SX_INLINE char *range_at(sx_warp *w, unsigned where, uint64_t address, uint64_t bytes,
+                         unsigned kind)
 {
     if (where == SX_WHERE_SHARED)
         return sx_shared_at(w->block, address, bytes);
     if (where == SX_WHERE_GENERIC && address - SX_SHARED_WINDOW < SX_WINDOW_BYTES)
         return sx_shared_at(w->block, address - SX_SHARED_WINDOW, bytes);
-    return sx_global_at(w, address, bytes);
+    return sx_global_at(w, address, bytes, kind);
 }
 
 /* Finds how the 32 addresses lie; at once if an earlier instruction has found out. */
@@ -65,7 +66,7 @@ SX_INLINE const sx_pattern *find_pattern(sx_warp *w, const sx_insn *i, uint32_t 
 }
 
 SX_INLINE bool resolve_affine(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned bytes,
-                              sx_access *access)
+                              unsigned kind, sx_access *access)
 {
     sx_pattern own;
     const sx_pattern *p = find_pattern(w, i, operand, bytes, &own);
@@ -79,18 +80,18 @@ SX_INLINE bool resolve_affine(sx_warp *w, const sx_insn *i, uint32_t operand, un
     access->step[0] = p->step[0];
     access->step[1] = p->step[1];
     if (p->step[0] && p->step[1] && high - low == half) {
-        access->at[0] = range_at(w, where, low, 2 * half);
+        access->at[0] = range_at(w, where, low, 2 * half, kind);
         if (!access->at[0])
             return false;
         access->at[1] = access->at[0] + half;
         return true;
     }
-    access->at[0] = range_at(w, where, low, p->step[0] ? half : bytes);
+    access->at[0] = range_at(w, where, low, p->step[0] ? half : bytes, kind);
     if (!access->at[0])
         return false;
     access->at[1] = high == low && p->step[0] == p->step[1]
                         ? access->at[0]
-                        : range_at(w, where, high, p->step[1] ? half : bytes);
+                        : range_at(w, where, high, p->step[1] ? half : bytes, kind);
     return access->at[1] != NULL;
 }
 
@@ -101,7 +102,7 @@ SX_INLINE bool resolve(sx_warp *w, const sx_insn *i, uint32_t operand, unsigned 
     const bool marked = where < SX_WHERE_LOCAL && where != SX_WHERE_GLOBAL && w->block->marks;
     if (where < SX_WHERE_LOCAL) {
         if (w->mask == SX_ALL_LANES && !marked) {
-            access->affine = resolve_affine(w, i, operand, bytes, access);
+            access->affine = resolve_affine(w, i, operand, bytes, kind, access);
             if (access->affine)
                 return true;
         } else if (i->aux & SX_REMEMBERS) {

@@ -321,8 +321,11 @@ void sx_fault_block(sx_block *b, unsigned code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* memory.c */
-char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes, bool write);
+char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes,
+                    unsigned kind);
 char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes);
+/* Whether the bytes at `at`, in this region, may be read (it has marks); a write makes them so. */
+bool sx_is_written(const sx_region *r, const char *at, uint64_t bytes, unsigned kind);
 
 /* races.c: fit makes room for a block's marks; the checks want w->pointers to be set, and
  * block->marks to be there */

@@ -4,6 +4,8 @@
  */
 #include "exec/access.h"
 
+#include <string.h>
+
 /* For another region than the last one, or a range over several granules. Remembers the region. */
 SX_NO_TSAN char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes)
 {
@@ -27,12 +29,22 @@ SX_NO_TSAN char *sx_global_slow(sx_warp *w, uint64_t address, uint64_t bytes)
     return NULL;
 }
 
+/* Several threads may clear the same bytes, as kernels may write them. */
+SX_NO_TSAN bool sx_is_written(const sx_region *r, const char *at, uint64_t bytes, unsigned kind)
+{
+    unsigned char *unwritten = r->unwritten + (at - r->host);
+    if (kind != SX_WRITE)
+        return !memchr(unwritten, SX_IS_UNWRITTEN, bytes);
+    memset(unwritten, 0, bytes);
+    return true;
+}
+
 /* The host address of a generic address in one lane; NULL if the lane may not access it. */
 SX_NO_TSAN char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint64_t bytes,
-                               bool write)
+                               unsigned kind)
 {
     if (address - SX_LOCAL_WINDOW >= SX_WINDOWS * SX_WINDOW_BYTES)
-        return sx_global_at(w, address, bytes);
+        return sx_global_at(w, address, bytes, kind);
     const sx_block *b = w->block;
     const uint64_t offset = address & (SX_WINDOW_BYTES - 1);
     switch (address & ~(SX_WINDOW_BYTES - 1)) {
@@ -48,7 +60,7 @@ SX_NO_TSAN char *sx_generic_at(sx_warp *w, unsigned lane, uint64_t address, uint
             return NULL;
         return (char *)b->work->workspace + offset;
     case SX_PARAM_WINDOW:
-        if (write || offset >= b->work->code->ptx->param_block ||
+        if (kind != SX_READ || offset >= b->work->code->ptx->param_block ||
             bytes > b->work->code->ptx->param_block - offset)
             return NULL;
         return (char *)(uintptr_t)b->launch->params + offset;
@@ -62,7 +74,7 @@ SX_INLINE char *lane_at(sx_warp *w, unsigned where, unsigned lane, uint64_t addr
 {
     switch (where) {
     case SX_WHERE_GLOBAL:
-        return sx_global_at(w, address, bytes);
+        return sx_global_at(w, address, bytes, kind);
     case SX_WHERE_SHARED:
         return sx_shared_at(w->block, address, bytes);
     case SX_WHERE_LOCAL:
@@ -70,7 +82,7 @@ SX_INLINE char *lane_at(sx_warp *w, unsigned where, unsigned lane, uint64_t addr
             return NULL;
         return sx_local_at(w, lane, address);
     default:
-        return sx_generic_at(w, lane, address, bytes, kind != SX_READ);
+        return sx_generic_at(w, lane, address, bytes, kind);
     }
 }
 

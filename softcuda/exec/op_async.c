@@ -27,7 +27,7 @@ SX_EXTERN_HANDLER(copy_async)
         memset(d, 0, bytes);
         if (!take)
             continue;
-        const char *s = src[l] % bytes ? NULL : sx_global_at(w, src[l], take);
+        const char *s = src[l] % bytes ? NULL : sx_global_at(w, src[l], take, SX_READ);
         if (!s)
             return sx_fault_access(w, i, l, src[l], take, SX_READ);
         memcpy(d, s, take);
@@ -35,11 +35,12 @@ SX_EXTERN_HANDLER(copy_async)
     return !w->block->marks || sx_races_none(w, i, bytes, SX_WRITE) ? i + 1 : NULL;
 }
 
-static char *bulk_end(sx_warp *w, bool shared, uint64_t address, uint64_t bytes)
+static char *bulk_end(sx_warp *w, bool shared, uint64_t address, uint64_t bytes, unsigned kind)
 {
     if (address % 16)
         return NULL;
-    return shared ? sx_shared_at(w->block, address, bytes) : sx_global_at(w, address, bytes);
+    return shared ? sx_shared_at(w->block, address, bytes)
+                  : sx_global_at(w, address, bytes, kind);
 }
 
 /* cp.async.bulk: o[0] to, o[1] from, o[2] bytes; aux sx_bulk */
@@ -55,10 +56,10 @@ SX_EXTERN_HANDLER(copy_bulk)
         if (bytes % 16)
             return sx_fault(w, i, l, 715, "a bulk copy of %u bytes, which is no multiple of 16",
                             bytes);
-        char *to = bulk_end(w, i->aux & SX_BULK_TO_SHARED, dst[l], bytes);
+        char *to = bulk_end(w, i->aux & SX_BULK_TO_SHARED, dst[l], bytes, SX_WRITE);
         if (!to)
             return sx_fault_access(w, i, l, dst[l], dst[l] % 16 ? 16 : bytes, SX_WRITE);
-        const char *from = bulk_end(w, i->aux & SX_BULK_FROM_SHARED, src[l], bytes);
+        const char *from = bulk_end(w, i->aux & SX_BULK_FROM_SHARED, src[l], bytes, SX_READ);
         if (!from)
             return sx_fault_access(w, i, l, src[l], src[l] % 16 ? 16 : bytes, SX_READ);
         memmove(to, from, bytes);

@@ -24,6 +24,8 @@
  * that are NaN in every floating-point format, so that whoever reads them notices. */
 #define SX_UNWRITTEN 0xff
 
+#define SX_IS_UNWRITTEN 1 /* in sx_region.unwritten */
+
 /* One contiguous range of addresses. Regions of one space do not overlap. */
 typedef struct sx_region {
     uint64_t base;  /* first address, a multiple of the granule */
@@ -37,6 +39,12 @@ typedef struct sx_region {
      * valid (registered host memory).
      */
     const uint16_t *valid;
+
+    /*
+     * Non-NULL: a byte for each byte of the range, which is not 0 where nothing was written since
+     * it was allocated. A read of such a byte is a fault; a write clears it.
+     */
+    unsigned char *unwritten;
 } sx_region;
 
 /* What one launch may touch: the device's own memory first, then peers and pinned host memory. */

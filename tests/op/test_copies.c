@@ -552,6 +552,7 @@ static void many_without_memory(void **state)
     begin(1);
     for (int k = 0; k < 2; k++) {
         assert_works(acu_tensor_alloc(devices[0], ACU_I32, ACU_SHAPE(ALL, SIDE), &x[k]));
+        assert_works(acu_sync(devices[0], acu_fill(x[k], acu_i32(k)), NULL));
         for (int i = 0; i < ALL; i++) {
             const int64_t start[] = {i, 0}, end[] = {i + 1, SIDE},
                           step[] = {1, i == FEW ? 2 + k : 1};

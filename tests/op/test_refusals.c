@@ -34,6 +34,7 @@ static bench open_bench(void)
     b.scale = test_kernel(b.device, test_refusals_ptx, "scale");
     b.tiled = test_kernel(b.device, test_refusals_ptx, "tiled");
     assert_works(acu_tensor_alloc(b.device, ACU_F32, ACU_SHAPE(4, 4), &b.x));
+    assert_works(acu_sync(b.device, acu_fill(b.x, acu_f32(1)), NULL));
     return b;
 }
 

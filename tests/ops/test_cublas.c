@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #if ACUDA_WITH_SOFTCUDA
-#include "driver/memory.h"
+#include "support/fake_host.h"
 #endif
 
 static test_random numbers = {.state = 41};
@@ -61,7 +61,7 @@ static void use_fake(void)
     memcpy(&get, &symbol, sizeof get);
     fake = get();
     fake->launch = launch;
-    fake->host = sd_host_pointer;
+    fake->host = test_fake_host;
     fake->valid = sd_valid;
     fake->captured = captured;
     atomic_store(&fake->fail_create, 0);

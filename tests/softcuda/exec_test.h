@@ -39,7 +39,7 @@ static inline int memory_setup(void **state)
     memory.valid = calloc(MEMORY_BYTES / SX_GRANULE, sizeof *memory.valid);
     if (!memory.host || !memory.valid)
         return -1;
-    memory.region = (sx_region){MEMORY_BASE, MEMORY_BYTES, memory.host, memory.valid};
+    memory.region = (sx_region){MEMORY_BASE, MEMORY_BYTES, memory.host, memory.valid, NULL};
     memory.space = (sx_space){&memory.region, 1};
     return 0;
 }

@@ -121,6 +121,7 @@ static void one_past_the_end_is_found(void **state)
     lab l = open_lab();
     CUdeviceptr small;
     OK(l.cu->MemAlloc(&small, 20));
+    OK(l.cu->MemsetD8Async(small, 0, 20, l.stream));
     OK(launch_add_one(l.cu, l.module, l.stream, small, 5));
     OK(l.cu->StreamSynchronize(l.stream));
     OK(launch_store(l.cu, l.module, l.stream, small + 20, 1));

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #if ACUDA_WITH_SOFTCUDA
-#include "driver/memory.h"
+#include "support/fake_host.h"
 #endif
 
 static fake_driver *fake; /* NULL on a GPU */
@@ -51,7 +51,7 @@ static inline void with_fake(acu_vendor vendor, const char *file)
     memcpy(&get, &symbol, sizeof get);
     fake = get();
     fake->launch = with_launch;
-    fake->host = sd_host_pointer;
+    fake->host = test_fake_host;
     fake->valid = sd_valid;
     fake->captured = with_captured;
     atomic_store(&fake->fail_create, 0);
