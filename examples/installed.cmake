@@ -21,7 +21,9 @@ foreach(program IN LISTS programs)
         acuda_add_ptx(${name} ${name}.cu)
     endif()
 endforeach()
-target_compile_definitions(mlp PRIVATE EXAMPLES_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
+foreach(example IN ITEMS mlp mlp_ops convnet)
+    target_compile_definitions(${example} PRIVATE EXAMPLES_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
+endforeach()
 
 # One server for each event loop that is installed; all serve the same.
 add_library(service STATIC servers/service.c servers/net.c)
