@@ -19,8 +19,9 @@ ACU_BEGIN
     X(DEVICE, "device") X(STREAM, "stream") X(EVENT, "event") X(POLICY, "policy")                  \
     X(BUFFER, "buffer") X(TENSOR, "tensor") X(MODULE, "module") X(KERNEL, "kernel") X(OP, "op")    \
     X(FUTURE, "future") X(QUEUE, "queue") X(GRAPH, "graph") X(GROUP, "group") X(USE, "use")        \
-    X(POOL, "pool") X(CODE, "compiled code")                                                      \
-    X(EXPRESSION, "expression") X(EXTERNAL, "external memory")
+    X(POOL, "pool") X(CODE, "compiled code")                                                       \
+    X(EXPRESSION, "expression") X(EXTERNAL, "external memory")                                     \
+    X(PROMISE, "promise")
 
 typedef enum acu_object_kind {
 #define ACU_X(id, word) ACU_OBJECT_##id,

@@ -817,6 +817,49 @@ typedef acu_status (*acu_host_fn)(void *user, const acu_val *values, size_t coun
 ACU_API acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t count,
                             acu_site site);
 
+/*
+ * Host work that ends later than its function returns: a request to another library, or to another
+ * thread of the program, which reads or writes the tensors meanwhile. `fn` is called as that of
+ * acu_host is, and must not take long. If it returns ACU_OK, the op is over once somebody ends the
+ * promise, from any thread, which may be before `fn` has returned. If it returns an error, the
+ * op fails like acu_host, and the promise is gone: it must not be ended. The values stay valid
+ * until then, as do their tensors.
+ *
+ *     static acu_status begin(void *user, acu_promise *done, const acu_val *vals, size_t count)
+ *     {
+ *         return request_read(user, acu_tensor_host(vals[0].tensor), done);  // yours
+ *     }
+ *     ... on the thread that learns of the end: acu_promise_end(done, ACU_OK, NULL);
+ *
+ * Cancelling the submission, or a deadline of it, ends its future at once, but not the op: the data
+ * stays in use until the promise is ended. Whoever can stop the work asks
+ * acu_promise_given_up now and then. acu_close and acu_device_wait wait for all promises, as
+ * for all work; one that nobody ends keeps them waiting.
+ */
+typedef struct acu_promise acu_promise;
+typedef acu_status (*acu_host_async_fn)(void *user, acu_promise *done, const acu_val *values,
+                                        size_t count);
+#define acu_host_async(fn, ...) ACUI_HOST_ASYNC(fn, __VA_ARGS__, )
+#define ACUI_HOST_ASYNC(fn, user, ...)                                                             \
+    acu_op_host_async(ACUI_CALLBACK(acu_host_async_fn, fn, ACU_USER(user)),                        \
+                      ACUI_ANY_ARGS(__VA_ARGS__), ACU_SITE)
+ACU_API acu_op *acu_op_host_async(acu_host_async_fn fn, acu_user user, const acu_arg *args,
+                                  size_t count, acu_site site);
+
+/*
+ * End the work. `done` is invalid afterwards. With any other outcome than ACU_OK the op fails with
+ * CALLBACK (acu_error.cause is the outcome), and so does what reads the data that it was to write
+ * (DEPENDENCY); the text, which may be NULL, says why. Work that waited for this is issued before
+ * the call returns, so it makes the driver calls of that, and must not be made from a function that
+ * the driver calls (cuLaunchHostFunc). Never blocks. Errors: INVALID (NULL, ended before),
+ * BAD_HANDLE.
+ */
+ACU_API acu_status acu_promise_end(acu_promise *done, acu_status outcome, const char *format,
+                                   ...) ACU_PRINTF(3, 4);
+/* Whether nobody wants the work any more: its submission was cancelled, missed its deadline, or
+ * failed elsewhere. It must be ended all the same. Before the end only. Never blocks. */
+ACU_API bool acu_promise_given_up(acu_promise *done);
+
 ACU_END
 
 #ifdef __cplusplus /* for the macros above: in C++ a list is one argument */
@@ -842,6 +885,11 @@ static inline acu_op *acu_op_host(acu_host_fn fn, acu_user user, acui_list<acu_a
                                   acu_site site)
 {
     return acu_op_host(fn, user, args.items, args.count, site);
+}
+static inline acu_op *acu_op_host_async(acu_host_async_fn fn, acu_user user,
+                                        acui_list<acu_arg> args, acu_site site)
+{
+    return acu_op_host_async(fn, user, args.items, args.count, site);
 }
 #ifdef ACUI_CALLBACK_IS_ONE
 static inline acu_op *acu_op_then(acu_op *x, acui_callback<acu_then_fn> f, acu_site site)
@@ -874,6 +922,11 @@ static inline acu_op *acu_op_host(acui_callback<acu_host_fn> f, acui_list<acu_ar
                                   acu_site site)
 {
     return acu_op_host(f.fn, f.user, args.items, args.count, site);
+}
+static inline acu_op *acu_op_host_async(acui_callback<acu_host_async_fn> f, acui_list<acu_arg> args,
+                                        acu_site site)
+{
+    return acu_op_host_async(f.fn, f.user, args.items, args.count, site);
 }
 #endif
 #endif

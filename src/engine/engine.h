@@ -37,6 +37,7 @@
  *   capture.c   captures what a call enqueues, for an explicit graph
  * host/: what other threads do
  *   worker.c    host tasks, once their predecessors are over
+ *   async.c     host work that ends later than its function returns
  *   staging.c, move.c, ring.c   copies of pageable memory, by helper threads
  *   load.c      modules as futures
  * completion/: who finds out, and who is told

@@ -148,7 +148,20 @@ acu_op *acu_op_host(acu_host_fn fn, acu_user user, const acu_arg *args, size_t c
                     acu_site site)
 {
     acu_op *op = call_op(&acui_class_HOST, fn != NULL, user, args, count, site);
-    if (op->class == &acui_class_HOST)
+    if (op->class == &acui_class_HOST) {
         op->u.call.host = fn;
+        op->u.call.host_async = NULL;
+    }
+    return op;
+}
+
+acu_op *acu_op_host_async(acu_host_async_fn fn, acu_user user, const acu_arg *args, size_t count,
+                          acu_site site)
+{
+    acu_op *op = call_op(&acui_class_HOST, fn != NULL, user, args, count, site);
+    if (op->class == &acui_class_HOST) {
+        op->u.call.host = NULL;
+        op->u.call.host_async = fn;
+    }
     return op;
 }

@@ -113,6 +113,7 @@ struct acu_op {
             bool capturable;             /* FOREIGN: what it enqueues may be captured */
             acu_foreign_fn foreign;
             acu_host_fn host;
+            acu_host_async_fn host_async; /* HOST: instead of `host`; NULL: none */
             acu_arg *args; /* op arguments stand for the inputs, in order; tensors are retained */
             size_t arg_count;
         } call; /* LAUNCH, FOREIGN, HOST */

@@ -117,6 +117,13 @@ static acu_status double_host(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+static acu_status end_soon(void *user, acu_promise *done, const acu_val *values, size_t count)
+{
+    (void)double_host(user, values, count);
+    good(acu_promise_end(done, ACU_OK, NULL));
+    return ACU_OK;
+}
+
 static acu_status foreign_fill(void *user, CUstream stream, const acu_val *values, size_t count)
 {
     (void)user, (void)count;
@@ -150,6 +157,9 @@ static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     acu_op *back = acu_op_host(double_host, ACU_USER(owe(), pay),
                                ACU_ARGS(acu_inout(acu_to_host(x))), ACU_SITE);
     acu_future *c = submit(device, acu_to_device(device, back));
+    acu_op *late = acu_op_host_async(end_soon, ACU_USER(owe(), pay),
+                                     ACU_ARGS(acu_inout(acu_to_host(x))), ACU_SITE);
+    acu_future *h = submit(device, acu_to_device(device, late));
     float small[N] = {1.0f};
     acu_op *parts[2];
     acu_unzip(acu_copy(x, acu_const(ACU_F32, ACU_SHAPE(N), small)), parts, 2);
@@ -168,6 +178,7 @@ static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     finish(a);
     finish(b);
     finish(c);
+    finish(h);
     finish(d);
     finish(e);
     finish(f);

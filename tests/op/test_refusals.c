@@ -8,6 +8,8 @@
 #include "kernel/cubins.h"
 
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <unistd.h>
 #include <stdio.h>
 
@@ -585,6 +587,29 @@ static void end_use(acu_use *use)
     assert_works(acu_use_end(use, ACU_OK, NULL));
 }
 
+static acu_status tell(void *to, acu_promise *done, const acu_val *values, size_t count)
+{
+    (void)values, (void)count;
+    atomic_store((acu_promise * _Atomic *)to, done);
+    return ACU_OK;
+}
+
+/* Host work that has begun. */
+static acu_status begun(acu_device *device, acu_promise **promise)
+{
+    acu_promise *_Atomic done = NULL;
+    acu_status status = acu_submit(device, acu_host_async(tell, &done), NULL, NULL);
+    while (status == ACU_OK && !atomic_load(&done))
+        sched_yield();
+    *promise = atomic_load(&done);
+    return status;
+}
+
+static void end_work(acu_promise *done)
+{
+    assert_works(acu_promise_end(done, ACU_OK, NULL));
+}
+
 #define RELEASED(type, make, release, use)                                                         \
     do {                                                                                           \
         acu_##type *gone_ = NULL;                                                                  \
@@ -680,6 +705,29 @@ static void external_memory(void **state)
     close_bench(&b);
 }
 
+static acu_status use_other_released(bench *b, acu_object_kind kind)
+{
+    acu_device *device = b->device;
+    switch (kind) {
+    case ACU_OBJECT_QUEUE:
+        RELEASED(queue, acu_queue_create(NULL, &gone_), acu_queue_release,
+                 acu_queue_take(gone_, &(acu_completion){0}, 1, &(size_t){0}));
+    case ACU_OBJECT_POOL:
+        RELEASED(pool, acu_pool_create(device, NULL, &gone_), acu_pool_release,
+                 acu_submit(device, acu_with_pool(gone_, acu_value(b->x)), NULL, NULL));
+    case ACU_OBJECT_EXPRESSION:
+        RELEASED(expression, acu_expression_create("a + 1", &gone_), acu_expression_release,
+                 acu_submit(device, fused(gone_, b->x), NULL, NULL));
+    case ACU_OBJECT_PROMISE:
+        RELEASED(promise, begun(device, &gone_), end_work, acu_promise_end(gone_, ACU_OK, NULL));
+    case ACU_OBJECT_EXTERNAL:
+        RELEASED(external, imported(device, &gone_), acu_external_release, part_of(gone_));
+    default:
+        fail_msg("there is no kind %d", kind);
+        return ACU_OK;
+    }
+}
+
 /* Makes a handle of the kind, releases it, uses it. The device goes last: it closes the bench. */
 static acu_status use_released(bench *b, acu_object_kind kind)
 {
@@ -723,16 +771,11 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_USE:
         RELEASED(use, begin_use(b, &gone_), end_use, acu_use_end(gone_, ACU_OK, NULL));
     case ACU_OBJECT_QUEUE:
-        RELEASED(queue, acu_queue_create(NULL, &gone_), acu_queue_release,
-                 acu_queue_take(gone_, &(acu_completion){0}, 1, &(size_t){0}));
     case ACU_OBJECT_POOL:
-        RELEASED(pool, acu_pool_create(device, NULL, &gone_), acu_pool_release,
-                 acu_submit(device, acu_with_pool(gone_, acu_value(b->x)), NULL, NULL));
     case ACU_OBJECT_EXPRESSION:
-        RELEASED(expression, acu_expression_create("a + 1", &gone_), acu_expression_release,
-                 acu_submit(device, fused(gone_, b->x), NULL, NULL));
+    case ACU_OBJECT_PROMISE:
     case ACU_OBJECT_EXTERNAL:
-        RELEASED(external, imported(device, &gone_), acu_external_release, part_of(gone_));
+        return use_other_released(b, kind);
     case ACU_OBJECT_DEVICE:
         close_bench(b);
         return acu_device_wait(device, 0);

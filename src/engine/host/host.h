@@ -7,6 +7,8 @@
 
 /* ---- worker.c ---- */
 acui_task *acui_host_run(acui_task *task); /* hand it over to the worker */
+/* Its work, which was begun, is over. Returns what waited for it. */
+acui_task *acui_host_over(acui_task *task);
 /* Host work of acuda's own that may take long. The thread that submits it and waits for it does it
  * once its turn has come, instead of the worker. The op has this as its user data, and
  * acui_own_work_run as its function. */
@@ -25,6 +27,12 @@ bool acui_worker_busy(void); /* the thread exists */
 /* Whether the task was given up before it began or while it runs. *fault: why (retained; NULL for
  * lack of memory). */
 bool acui_host_is_stopped(acui_task *task, acui_fault **fault);
+
+/* ---- async.c ---- */
+/* Call the function of an acu_host_async. Returns what waited for the task, if that is over. */
+acui_task *acui_async_run(acui_task *task);
+/* acu_promise_end for work of acuda's own: the thread's record says why it failed. */
+void acui_promise_end(acu_promise *done, acu_status status);
 
 /* ---- staging.c ---- */
 acui_task *acui_stage_run(acui_task *task); /* hand it over to the helpers */

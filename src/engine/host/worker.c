@@ -81,10 +81,17 @@ static acui_task *call(acui_task *task)
         acui_task_fail(task, fault);
     } else if (node->kind == ACUI_NODE_DECIDE) {
         decide(task);
+    } else if (node->u.call.op->u.call.host_async) {
+        return acui_async_run(task);
     } else {
         if (call_host(node) != ACU_OK)
             acui_task_fail(task, acui_fault_of_node(node));
     }
+    return acui_host_over(task);
+}
+
+acui_task *acui_host_over(acui_task *task)
+{
     acui_count_operations(task, true);
     return acui_task_over(task);
 }
