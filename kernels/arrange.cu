@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Elements that change their places and nothing else: concat, pad, roll, flip and the like
- * (src/ops/arrange). One kernel for each size of a unit. A thread loads ACUI_UNROLL units before it
- * stores the first.
+ * (src/ops/arrange). One kernel for each size of an element.
+ *
+ * A group of threads walks along a segment of a row (the last dimension), and finds the row's place
+ * once. It stores aligned vectors of 16 bytes; where a row begins within one, that vector and the
+ * last are stored as single elements. What a vector consists of is nearly always a run of
+ * neighbours in the source, forwards or backwards, which its two ends tell: only other vectors ask
+ * for the place of each element. A source that is not aligned as the result is read in elements.
  */
 #include "../src/ops/params.h"
 
 #include "../src/ops/arrange/params.h"
 
 typedef unsigned unit16 __attribute__((ext_vector_type(4)));
+typedef unsigned long long address;
 
-/* n / d, without a division where 31 bits suffice. */
-template <typename I> ACUI_DEVICE I quotient(I n, long long d, unsigned magic, unsigned shift)
+#define ACUI_MEMBER __inline__ __attribute__((device, always_inline))
+
+/* I: int, where 31 bits hold all places, or long long. */
+template <typename I> ACUI_DEVICE I quotient(const acui_move &m, int d, I n)
 {
     if (sizeof(I) > sizeof(int))
-        return (I)((unsigned long long)n / (unsigned long long)d);
-    return (I)((__umulhi((unsigned)n, magic) + (unsigned)n) >> shift);
+        return (I)((address)n / (address)m.period[d]);
+    return (I)((__umulhi((unsigned)n, m.magic[d]) + (unsigned)n) >> m.shift[d]);
 }
 
-/* The place in the source; `inside` becomes false where there is none. */
-template <typename I>
-ACUI_DEVICE I source_of(const acui_move &m, int d, I x, bool &inside)
+/* The place in the source; with ACUI_MOVE_FILL it may be one that there is not. */
+template <typename I> ACUI_DEVICE I source_of(const acui_move &m, int d, I x)
 {
     const I n = (I)m.source[d], period = (I)m.period[d];
     I y = x + (I)m.offset[d];
@@ -28,128 +35,241 @@ ACUI_DEVICE I source_of(const acui_move &m, int d, I x, bool &inside)
     case ACUI_MOVE_PLAIN:
         return x;
     case ACUI_MOVE_DIVIDE:
-        return quotient<I>(x, m.period[d], m.magic[d], m.shift[d]);
+        return quotient(m, d, x);
     case ACUI_MOVE_FILL:
-        inside = inside && y >= 0 && y < n;
         return y;
     case ACUI_MOVE_EDGE:
         return y < 0 ? 0 : y < n ? y : n - 1;
     default:
         y = y < 0 ? y + period : y;
         if (y >= period)
-            y -= quotient<I>(y, m.period[d], m.magic[d], m.shift[d]) * period;
+            y -= quotient(m, d, y) * period;
         return y < n ? y : period - y - (m.mode[d] == ACUI_MOVE_SYMMETRIC);
     }
 }
 
-/* Both places of units, in bytes, and whether they come from the source. */
-template <int U> struct acui_places {
-    long long to[U], from[U];
-    bool inside[U];
+/* Places of the row that come from the source: low <= x < high; the others are filled. */
+template <typename I> struct acui_span {
+    I low, high;
 };
 
-/* Of units i[]: all are taken through a dimension together, so that what describes it is read once.
- * I: int, where 31 bits hold all numbers of units, or long long. */
-template <typename I, int U>
-ACUI_DEVICE void find(const acui_moves &p, const acui_move &m, I *i, acui_places<U> &at)
+template <typename I>
+ACUI_DEVICE acui_span<I> span_of(const acui_moves &p, const acui_move &m, long long row, bool inside)
 {
     const int last = m.index.rank - 1;
-    I column[U] = {};
-#pragma unroll
-    for (int k = 0; k < U; k++) {
-        at.to[k] = m.to_base;
-        at.from[k] = m.from_base;
-        at.inside[k] = true;
+    long long low = 0, high = m.extent;
+    if (m.mode[last] == ACUI_MOVE_FILL) {
+        low = -m.offset[last];
+        high = min(high, low + m.source[last]);
     }
-    for (int d = last; d >= 0; d--) {
-        const long long dim = m.index.dim[d], to = m.to[d], from = m.from[d];
-        const unsigned magic = m.index.magic[d], shift = m.index.shift[d];
-#pragma unroll
-        for (int k = 0; k < U; k++) {
-            I rest = d > 0 ? quotient<I>(i[k], dim, magic, shift) : 0, x = i[k] - rest * (I)dim;
-            i[k] = rest;
-            at.to[k] += x * to;
-            at.from[k] += source_of<I>(m, d, x, at.inside[k]) * from;
-            if (!p.triangle || d < last - 1)
-                continue;
-            column[k] = d == last ? x : column[k] - x;
-            if (d < last)
-                at.inside[k] = p.triangle == ACUI_LOWER ? column[k] <= p.diagonal
-                                                        : column[k] >= p.diagonal;
-        }
-    }
+    if (p.triangle == ACUI_LOWER)
+        high = min(high, row + p.diagonal + 1);
+    if (p.triangle == ACUI_UPPER)
+        low = max(low, row + p.diagonal);
+    if (!inside || high <= low)
+        low = high = 0;
+    return {(I)low, (I)high};
 }
 
-ACUI_DEVICE void fill_value(unsigned long long fill, unit16 &v)
+/* Elements of E bytes, in the order of memory, in four words. */
+template <typename E> struct vector {
+    static const int BYTES = (int)sizeof(E), COUNT = 16 / BYTES;
+
+    ACUI_DEVICE void put(unsigned (&word)[4], int j, E e)
+    {
+        if constexpr (BYTES == 16) {
+            word[0] = e.x, word[1] = e.y, word[2] = e.z, word[3] = e.w;
+        } else if (BYTES == 8) {
+            word[j * 2 % 4] = (unsigned)e;
+            word[(j * 2 + 1) % 4] = (unsigned)((address)e >> 32);
+        } else if (BYTES == 4) {
+            word[j] = (unsigned)e;
+        } else {
+            word[j * BYTES / 4] |= (unsigned)e << j * BYTES % 4 * 8;
+        }
+    }
+    ACUI_DEVICE E get(const unsigned (&word)[4], int j)
+    {
+        if constexpr (BYTES == 16)
+            return (E){word[0], word[1], word[2], word[3]};
+        else if (BYTES == 8)
+            return (E)(word[j * 2 % 4] | (address)word[(j * 2 + 1) % 4] << 32);
+        else
+            return (E)(word[j * BYTES / 4] >> j * BYTES % 4 * 8);
+    }
+};
+
+/* I: int, or, where 31 bits do not hold all places, long long; then elements are moved one by one. */
+template <typename E, typename I> struct mover {
+    typedef vector<E> V;
+    static const bool wide = sizeof(I) > sizeof(int);
+    static const int BYTES = V::BYTES, COUNT = wide ? 1 : V::COUNT;
+
+    const acui_move &m;
+    I extent;
+    const char *from; /* the row in the source */
+    char *to;
+    E fill;
+    acui_span<I> span;
+    long long stride; /* in the source */
+    int last;         /* dimension */
+
+    /* A run of neighbours that begins at `at`, or, backwards, ends there. */
+    ACUI_MEMBER void run(const char *at, bool back, unsigned (&word)[4]) const
+    {
+        if (!back && (address)at % 16 == 0) {
+            const unit16 v = *(const unit16 *)at;
+            word[0] = v.x, word[1] = v.y, word[2] = v.z, word[3] = v.w;
+        } else if (!back && BYTES < 4 && (address)at % 4 == 0) {
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                word[k] = ((const unsigned *)at)[k];
+        } else {
+            const int step = back ? -1 : 1;
+#pragma unroll
+            for (int j = 0; j < COUNT; j++)
+                V::put(word, j, ((const E *)at)[j * step]);
+        }
+    }
+    ACUI_MEMBER E one(I x) const
+    {
+        if (x < span.low || x >= span.high)
+            return fill;
+        return *(const E *)(from + (long long)source_of<I>(m, last, x) * stride);
+    }
+    /* Elements x, x + 1, ..., of which some are filled, or are no neighbours in the source. */
+    ACUI_MEMBER void single(I x, unsigned (&word)[4]) const
+    {
+        if constexpr (BYTES < 4) {
+#pragma unroll 1
+            for (int k = 0; k < 4; k++) { /* little code */
+                unsigned next = 0;
+#pragma unroll
+                for (int j = 0; j < 4 / BYTES; j++)
+                    next |= (unsigned)one(x + k * (4 / BYTES) + j) << j * BYTES * 8;
+                word[0] = word[1], word[1] = word[2], word[2] = word[3], word[3] = next;
+            }
+            return;
+        }
+#pragma unroll
+        for (int j = 0; j < COUNT; j++)
+            V::put(word, j, one(x + j));
+    }
+    ACUI_MEMBER void load(I x, unsigned (&word)[4]) const
+    {
+        if constexpr (wide) {
+            V::put(word, 0, one(x));
+            return;
+        }
+        const I end = x + COUNT;
+        const bool close = stride == BYTES || stride == -BYTES;
+        if (close && x >= span.low && end <= span.high) {
+            const I y = source_of<I>(m, last, x), along = source_of<I>(m, last, end - 1) - y;
+            /* Only mirrors go backwards; wrapping may end as far behind where it began. */
+            if (along == COUNT - 1 || (along == 1 - COUNT && m.mode[last] >= ACUI_MOVE_REFLECT)) {
+                run(from + (long long)y * stride, COUNT > 1 && (along < 0) == (stride > 0), word);
+                return;
+            }
+        }
+        single(x, word);
+    }
+    ACUI_MEMBER void save(I x, const unsigned (&word)[4]) const
+    {
+        if (!wide && x >= 0 && x + COUNT <= extent && m.to[last] == BYTES) {
+            *(unit16 *)(to + (long long)x * BYTES) = (unit16){word[0], word[1], word[2], word[3]};
+            return;
+        }
+#pragma unroll
+        for (int j = 0; j < COUNT; j++)
+            if (x + j >= 0 && x + j < extent)
+                *(E *)(to + (long long)(x + j) * m.to[last]) = V::get(word, j);
+    }
+
+    /* Thread `lane` of the group moves every vector number lane, lane + group, ... of a segment. */
+    ACUI_MEMBER void segment(I first, int lane) const
+    {
+        const int skew = m.to[last] == BYTES ? (int)((address)to / BYTES % COUNT) : 0;
+        const int group = m.group;
+#pragma unroll 1
+        for (int turn = 0; turn < m.turns; turn++) {
+            unsigned word[ACUI_MOVE_VECTORS][4];
+            I x = (first + turn * ACUI_MOVE_VECTORS * group + lane) * COUNT - skew;
+            const I step = (I)group * COUNT;
+            if (x >= extent)
+                return;
+#pragma unroll
+            for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+                if (x + k * step < extent) {
+                    word[k][0] = word[k][1] = word[k][2] = word[k][3] = 0;
+                    load(x + k * step, word[k]);
+                }
+#pragma unroll
+            for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+                if (x + k * step < extent)
+                    save(x + k * step, word[k]);
+        }
+    }
+};
+
+ACUI_DEVICE void fill_value(address fill, unit16 &v)
 {
     v.x = v.z = (unsigned)fill;
     v.y = v.w = (unsigned)(fill >> 32);
 }
-template <typename T> ACUI_DEVICE void fill_value(unsigned long long fill, T &v) { v = (T)fill; }
+template <typename T> ACUI_DEVICE void fill_value(address fill, T &v) { v = (T)fill; }
 
-/* Memory that is not the library's may begin at any element, so that units are not aligned. */
-template <typename T>
-ACUI_DEVICE void move_bytes(const acui_moves &p, const acui_move &m, char *out, const char *in,
-                            long long i, long long step)
+/* Moves segment number i of all rows; the last dimension of the index counts those of a row. */
+template <typename E, typename I>
+ACUI_DEVICE void move_segment(const acui_moves &p, const acui_move &m, char *out, const char *in,
+                              long long i, int lane)
 {
-    acui_places<1> at;
-    for (; i < m.units; i += step) {
-        long long unit[1] = {i};
-        find<long long, 1>(p, m, unit, at);
-#pragma unroll 1
-        for (int k = 0; k < (int)sizeof(T); k++)
-            out[at.to[0] + k] = at.inside[0] ? in[at.from[0] + k] : (char)(p.fill >> (k % 8 * 8));
+    const int last = m.index.rank - 1;
+    long long to = m.to_base, from = m.from_base, first = 0, row = 0;
+    bool inside = true;
+    for (int d = last; d >= 0; d--) {
+        const long long dim = m.index.dim[d];
+        const long long rest = m.index.wide
+                                   ? i / dim
+                                   : (__umulhi((unsigned)i, m.index.magic[d]) + (unsigned)i) >>
+                                         m.index.shift[d];
+        const long long x = i - rest * dim;
+        i = rest;
+        if (d == last) {
+            first = x * m.turns * ACUI_MOVE_VECTORS * m.group;
+            continue;
+        }
+        const long long y = source_of<I>(m, d, (I)x);
+        inside = inside && (m.mode[d] != ACUI_MOVE_FILL || (y >= 0 && y < m.source[d]));
+        to += x * m.to[d];
+        from += y * m.from[d];
+        row = d == last - 1 ? x : row;
     }
+    E fill;
+    fill_value(p.fill, fill);
+    const mover<E, I> all = {m, (I)m.extent, in + from, out + to, fill, 
+                             span_of<I>(p, m, row, inside), m.from[last], last};
+    all.segment((I)first, lane);
 }
 
-template <typename T, typename I>
-ACUI_DEVICE void move_units(const acui_moves &p, const acui_move &m, char *out, const char *in,
-                            long long first, long long step)
-{
-    for (; first < m.units; first += ACUI_UNROLL * step) {
-        T v[ACUI_UNROLL];
-        I i[ACUI_UNROLL];
-        bool is[ACUI_UNROLL];
-        acui_places<ACUI_UNROLL> at;
-#pragma unroll
-        for (int k = 0; k < ACUI_UNROLL; k++) {
-            is[k] = first + k * step < m.units;
-            i[k] = is[k] ? (I)(first + k * step) : 0;
-        }
-        find<I, ACUI_UNROLL>(p, m, i, at);
-#pragma unroll
-        for (int k = 0; k < ACUI_UNROLL; k++) {
-            fill_value(p.fill, v[k]);
-            if (is[k] && at.inside[k])
-                v[k] = *(const T *)(in + at.from[k]);
-        }
-#pragma unroll
-        for (int k = 0; k < ACUI_UNROLL; k++)
-            if (is[k])
-                *(T *)(out + at.to[k]) = v[k];
-    }
-}
-
-template <typename T>
+template <typename E>
 ACUI_DEVICE void move(const acui_moves &p, char *out, const char *a, const char *b, const char *c,
                       const char *d)
 {
     const int which = (int)(blockIdx.x % (unsigned)p.count);
     const acui_move &m = p.move[which];
     const char *in = which == 0 ? a : which == 1 ? b : which == 2 ? c : d;
-    const long long step = (long long)(gridDim.x / (unsigned)p.count) * ACUI_BLOCK;
-    long long i = (long long)(blockIdx.x / (unsigned)p.count) * ACUI_BLOCK + threadIdx.x;
-    if (((unsigned long long)(out + m.to_base) | (unsigned long long)(in + m.from_base)) %
-        sizeof(T))
-        move_bytes<T>(p, m, out, in, i, step);
-    else if (m.wide)
-        move_units<T, long long>(p, m, out, in, i, step);
-    else
-        move_units<T, int>(p, m, out, in, i, step);
+    const int groups = ACUI_BLOCK / m.group;
+    const long long step = (long long)(gridDim.x / (unsigned)p.count) * groups;
+    long long i = (long long)(blockIdx.x / (unsigned)p.count) * groups + threadIdx.x / m.group;
+    for (; i < m.segments; i += step)
+        if (m.wide)
+            move_segment<E, long long>(p, m, out, in, i, (int)threadIdx.x % m.group);
+        else
+            move_segment<E, int>(p, m, out, in, i, (int)threadIdx.x % m.group);
 }
 
 #define ACUI_X(bytes, type)                                                                        \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, 4)                                       \
         arrange_##bytes(char *out, const char *a, const char *b, const char *c, const char *d,     \
                         acui_moves p)                                                              \
     {                                                                                              \
@@ -158,5 +278,5 @@ ACUI_DEVICE void move(const acui_moves &p, char *out, const char *a, const char 
 ACUI_X(1, unsigned char)
 ACUI_X(2, unsigned short)
 ACUI_X(4, unsigned)
-ACUI_X(8, unsigned long long)
+ACUI_X(8, address)
 ACUI_X(16, unit16)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Boxes of a result, and the launches that fill them. Dimensions are merged where they can be, and
- * neighbouring elements are moved together, up to 16 bytes, where both sides allow it.
+ * Boxes of a result, and the launches that fill them. Dimensions are merged where they can be.
  */
 #include "ops/arrange/move.h"
 
@@ -27,7 +26,7 @@ void acui_box_init(acui_box *box, const acu_tensor *out, acu_dtype dtype, acu_sh
     }
 }
 
-/* ---- fewer dimensions, larger units ---------------------------------------------------------- */
+/* ---- fewer dimensions ------------------------------------------------------------------------ */
 
 /* Leaves out dimensions of one element, and joins neighbours that are one in both tensors. */
 static void merge(acui_box *box)
@@ -50,40 +49,6 @@ static void merge(acui_box *box)
     box->rank = rank;
 }
 
-static bool divides(int64_t unit, int64_t n)
-{
-    return n % unit == 0;
-}
-
-/* Whether elements can be moved in units of so many bytes. */
-static bool fits(const acui_box *box, int64_t element, int64_t unit)
-{
-    const acui_axis *last = &box->axis[box->rank - 1];
-    bool moves = last->mode == ACUI_MOVE_WRAP || last->mode == ACUI_MOVE_FILL;
-    if (last->to != element || last->from != element || !divides(unit, last->extent * element) ||
-        (last->mode != ACUI_MOVE_PLAIN && !moves))
-        return false;
-    if (moves && !(divides(unit, last->offset * element) && divides(unit, last->source * element)))
-        return false;
-    for (int d = 0; d < box->rank - 1; d++)
-        if (!divides(unit, box->axis[d].to) || !divides(unit, box->axis[d].from))
-            return false;
-    return divides(unit, box->to_base + (int64_t)box->to_offset) &&
-           divides(unit, box->from_base + (int64_t)box->from_offset);
-}
-
-static int64_t unit_of(const acui_arranging *a, acui_box *boxes, size_t count)
-{
-    const int64_t element = (int64_t)a->element;
-    int64_t unit = a->triangle ? element : 16;
-    for (size_t i = 0; i < count && !a->triangle; i++) {
-        merge(&boxes[i]);
-        while (unit > element && !fits(&boxes[i], element, unit))
-            unit /= 2;
-    }
-    return unit;
-}
-
 int64_t acui_period(int mode, int64_t n)
 {
     switch (mode) {
@@ -99,40 +64,52 @@ int64_t acui_period(int mode, int64_t n)
     }
 }
 
-/* Dimension d of a move, `each` elements of which are a unit. */
-static void describe_axis(acui_move *move, int d, const acui_axis *axis, int64_t each)
+static void describe_axis(acui_move *move, int d, const acui_axis *axis)
 {
     acui_index by;
-    move->to[d] = axis->to * each;
-    move->from[d] = axis->from * each;
-    move->offset[d] = axis->offset / each;
-    move->source[d] = axis->source / (axis->mode == ACUI_MOVE_PLAIN ? 1 : each);
-    move->period[d] = acui_period(axis->mode, move->source[d]);
+    move->to[d] = axis->to;
+    move->from[d] = axis->from;
+    move->offset[d] = axis->offset;
+    move->source[d] = axis->source;
+    move->period[d] = acui_period(axis->mode, axis->source);
     move->mode[d] = axis->mode;
     int64_t period = move->period[d] ? move->period[d] : 1;
     acui_index_make(&by, 1, &period);
     move->magic[d] = by.magic[0];
     move->shift[d] = by.shift[0];
     /* The largest number on the way: a place and the offset, which is a period at most. */
-    bool fits = axis->extent < INT32_MAX / 4 && -move->offset[d] < INT32_MAX / 4 &&
-                move->source[d] < INT32_MAX / 4 && period < INT32_MAX / 4;
-    move->wide = move->wide || !(fits || axis->mode == ACUI_MOVE_PLAIN);
+    bool fits = axis->extent < INT32_MAX / 4 && -axis->offset < INT32_MAX / 4 &&
+                axis->source < INT32_MAX / 4 && period < INT32_MAX / 4;
+    move->wide = move->wide || !fits;
 }
 
-static void describe(acui_move *move, const acui_box *box, int64_t element, int64_t unit)
+/* Short rows have few threads each; long ones are cut so that there are blocks enough. */
+static int64_t cut(acui_move *move, int64_t extent, int64_t rows, int64_t element)
 {
-    int64_t dims[ACUI_RANK];
-    move->units = 1;
-    for (int d = 0; d < box->rank; d++) {
-        int64_t each = d == box->rank - 1 ? unit / element : 1;
-        describe_axis(move, d, &box->axis[d], each);
-        dims[d] = box->axis[d].extent / each;
-        move->units *= dims[d];
+    const int64_t count = move->wide ? 1 : 16 / element, enough = (int64_t)1 << 20;
+    int64_t vectors = extent / count + 2; /* those at the ends may be parts of one */
+    move->extent = extent;
+    move->group = 1;
+    while (move->group < ACUI_BLOCK && move->group * ACUI_MOVE_VECTORS < vectors)
+        move->group *= 2;
+    move->turns = vectors > enough / rows ? 4 : 1;
+    return acui_parts(vectors, (int64_t)move->turns * move->group * ACUI_MOVE_VECTORS);
+}
+
+static void describe(acui_move *move, const acui_box *box, int64_t element)
+{
+    const int last = box->rank - 1;
+    int64_t dims[ACUI_RANK], rows = 1;
+    for (int d = 0; d <= last; d++) {
+        describe_axis(move, d, &box->axis[d]);
+        dims[d] = box->axis[d].extent;
+        rows *= d < last ? dims[d] : 1;
     }
     move->to_base = box->to_base;
     move->from_base = box->from_base;
+    dims[last] = cut(move, dims[last], rows, element);
+    move->segments = rows * dims[last];
     acui_index_make(&move->index, box->rank, dims);
-    move->wide = move->wide || move->index.wide;
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
@@ -152,18 +129,22 @@ acu_op *acui_arrange(acu_planning *p, const acui_arranging *a, acu_op *out, acui
                          .diagonal = a->diagonal,
                          .fill = repeated(a->fill, a->element)};
     acu_arg args[ACUI_MOVES + 2] = {acu_arg_op(out, first == 0 ? ACU_WRITE : ACU_UPDATE)};
-    int64_t most = 1, unit = unit_of(a, boxes, count);
+    int64_t blocks = 1;
     char kernel[16];
     for (size_t i = 0; i < ACUI_MOVES; i++) {
+        acui_move *move = &params.move[i];
         args[1 + i] = acu_u64(0);
         if (i >= count)
             continue;
-        describe(&params.move[i], &boxes[i], (int64_t)a->element, unit);
-        most = params.move[i].units > most ? params.move[i].units : most;
+        if (!a->triangle)
+            merge(&boxes[i]);
+        describe(move, &boxes[i], (int64_t)a->element);
+        int64_t own = acui_blocks(move->segments, ACUI_BLOCK / move->group);
+        blocks = own > blocks ? own : blocks;
         args[1 + i] = acu_arg_op(acu_op_take(&p->values[first + i], p->site), ACU_READ);
     }
     args[1 + ACUI_MOVES] = acu_arg_struct(&params, sizeof params);
-    snprintf(kernel, sizeof kernel, "arrange_%d", (int)unit);
-    int64_t blocks = acui_blocks(most, ACUI_UNROLL * ACUI_BLOCK) * (int64_t)count;
-    return acui_run(p, a->name, "acuda.arrange", kernel, blocks, args, ACUI_MOVES + 2);
+    snprintf(kernel, sizeof kernel, "arrange_%d", (int)a->element);
+    return acui_run(p, a->name, "acuda.arrange", kernel, blocks * (int64_t)count, args,
+                    ACUI_MOVES + 2);
 }

@@ -17,17 +17,22 @@ enum acui_move_mode {
 
 enum acui_triangle { ACUI_NO_TRIANGLE, ACUI_LOWER, ACUI_UPPER };
 
-/* A box of the result, in units of 1 to 16 bytes, each of which consists of elements that are
- * neighbours in the result and in the source. */
+#define ACUI_MOVE_VECTORS 2 /* of 16 bytes, that a thread loads before it stores the first */
+
+/* A box of the result: rows along its last dimension, cut into segments. A segment is `turns` times
+ * ACUI_MOVE_VECTORS vectors for each thread of a group. In `index`, and only there, the last
+ * dimension counts the segments of a row. */
 typedef struct acui_move {
-    long long units;
-    acui_index index;                         /* of the box, in units */
+    long long segments; /* of all rows */
+    long long extent;   /* of a row, in elements */
+    acui_index index;
     long long to[ACUI_RANK], from[ACUI_RANK]; /* strides, in bytes */
     long long offset[ACUI_RANK], source[ACUI_RANK];
     long long period[ACUI_RANK]; /* in which the source repeats; magic and shift divide by it */
     unsigned magic[ACUI_RANK], shift[ACUI_RANK];
     int mode[ACUI_RANK];
-    int wide; /* 31 bits do not hold all numbers of units */
+    int wide; /* 31 bits do not hold all places, with their offsets */
+    int group, turns;
     long long to_base, from_base; /* bytes before the first */
 } acui_move;
 
