@@ -44,11 +44,33 @@ template <typename C> struct norm {
         return (T)(1 / __dsqrt_rn(row_sum(squares, p.group) / (double)p.rows.count + p.epsilon));
     }
 
-    /* A row of whole vectors that its threads can keep. */
+    /* V neighbours of a weight or bias, which may be a number. */
+    template <typename F>
+    ACUI_DEVICE void parameters(const char *at, long long stride, int i, T (&v)[V])
+    {
+        if (stride == 1 && (unsigned long long)at % (F::BYTES * V) == 0) {
+            F::read(at + i * F::BYTES, v);
+            return;
+        }
+#pragma unroll
+        for (int j = 0; j < V; j++)
+            v[j] = j && !stride ? v[0] : F::template read_one<T>(at + (i + j) * stride * F::BYTES);
+    }
+
+    ACUI_DEVICE T sum_of(const T (&v)[V])
+    {
+        T sum = v[0] + v[1];
+        if constexpr (V == 4)
+            sum += v[2] + v[3];
+        return sum;
+    }
+
+    /* A row of whole vectors that its threads can keep. Those of a vector are added up in type T: to
+     * convert each element to double would take as long as to read it. */
     template <typename F>
     ACUI_DEVICE void keep(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
     {
-        const long long first = (long long)(threadIdx.x % (unsigned)p.group) * V, step = (long long)p.group * V;
+        const int first = (int)threadIdx.x % p.group * V, step = p.group * V, count = (int)p.rows.count;
         T v[HELD][V];
         double sum = 0, squares = 0;
 #pragma unroll
@@ -56,28 +78,39 @@ template <typename C> struct norm {
 #pragma unroll
             for (int j = 0; j < V; j++)
                 v[k][j] = 0;
-            if (first + k * step < p.rows.count)
+            if (first + k * step < count)
                 F::read(x + (first + k * step) * F::BYTES, v[k]);
-#pragma unroll
-            for (int j = 0; j < V; j++)
-                sum += (double)v[k][j];
         }
-        const double mean = p.rms ? 0 : row_sum(sum, p.group) / (double)p.rows.count;
 #pragma unroll
         for (int k = 0; k < HELD; k++)
+            sum += (double)sum_of(v[k]);
+        const T mean = p.rms ? 0 : (T)(row_sum(sum, p.group) / (double)count);
 #pragma unroll
-            for (int j = 0; j < V; j++) {
-                const double d = first + k * step < p.rows.count ? (double)v[k][j] - mean : 0;
-                squares += d * d;
+        for (int k = 0; k < HELD; k++)
+            if (first + k * step < count) {
+                T d[V];
+#pragma unroll
+                for (int j = 0; j < V; j++) {
+                    v[k][j] -= mean;
+                    d[j] = v[k][j] * v[k][j];
+                }
+                squares += (double)sum_of(d);
             }
         const T scale = scale_of(p, squares);
 #pragma unroll
         for (int k = 0; k < HELD; k++)
-            if (first + k * step < p.rows.count) {
-                const long long i = first + k * step;
+            if (first + k * step < count) {
+                const int i = first + k * step;
+                T w[V], b[V];
+                parameters<F>(weight, p.weight, i, w);
 #pragma unroll
                 for (int j = 0; j < V; j++)
-                    v[k][j] = result<F>(p, weight, bias, i + j, v[k][j] - (T)mean, scale);
+                    b[j] = -0.0f; /* changes nothing */
+                if (!p.rms)
+                    parameters<F>(bias, p.bias, i, b);
+#pragma unroll
+                for (int j = 0; j < V; j++)
+                    v[k][j] = v[k][j] * scale * w[j] + b[j];
                 F::write(out + i * F::BYTES, v[k]);
             }
     }
@@ -127,7 +160,7 @@ template <typename C> struct norm {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, 3)
     norm_f(char *out, const char *x, const char *weight, const char *bias, acui_norm p)
 {
     norm<acui_real_f>::rows(p, out, x, weight, bias);

@@ -66,10 +66,9 @@ ACUI_DEVICE double acui_power(double x) { return exp(x); }
 
 /*
  * Each thread holds ACUI_SOFTMAX_HELD bytes, in vectors. All reads are under way before the first
- * value is used; reads beyond the row's end read its last vector again, and count as minus
- * infinity. An element takes about 40 instructions; an H100 can issue 75 in the time that its
- * memory needs to read and to write four bytes. Two blocks share an SM, so that one reads while the
- * other computes.
+ * value is used; what is beyond the row's end counts as minus infinity. Only the sum of a vector
+ * becomes a double: an H100 converts 16 numbers in a cycle. Two blocks share an SM, so that one
+ * reads while the other computes.
  */
 struct acui_held {
     typedef acui_real_f C;
@@ -83,12 +82,15 @@ struct acui_held {
             typedef decltype(format) F;
             x += offset * F::BYTES;
 #pragma unroll
-            for (int v = 0; v < VECTORS; v++)
-                F::read(x + min((v * p.group + lane) * V, count - V) * F::BYTES, &e[v * V]);
-        });
+            for (int v = 0; v < VECTORS; v++) {
+                const int i = (v * p.group + lane) * V;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++)
-            e[k] = (k / V * p.group + lane) * V < count ? e[k] : -(T)__builtin_inf();
+                for (int k = 0; k < V; k++)
+                    e[v * V + k] = -(T)__builtin_inf();
+                if (i < count)
+                    F::read(x + i * F::BYTES, &e[v * V]);
+            }
+        });
     }
 
     ACUI_DEVICE void write(const acui_softmax &p, char *out, long long offset, int lane, const T (&e)[COUNT])
@@ -106,26 +108,39 @@ struct acui_held {
     }
 
     /* Turns elements into results, all but the last step; returns the sum of the powers. */
-    ACUI_DEVICE double powers(const acui_softmax &p, T (&e)[COUNT])
+    template <bool LOG> ACUI_DEVICE double powers(const acui_softmax &p, T (&e)[COUNT])
     {
         T most = e[0];
 #pragma unroll
         for (int k = 1; k < COUNT; k++)
             most = max(most, e[k]);
         most = acui_largest_of(most, p.group);
-        double sum[2] = {0, 0};
+        double sum = 0;
 #pragma unroll
         for (int v = 0; v < VECTORS; v++) {
             if (v * V * p.group >= (int)p.count) /* beyond the row, as are all that follow */
                 break;
+            T power[V];
 #pragma unroll
-            for (int k = v * V; k < v * V + V; k++) {
-                T less = e[k] - most, power = acui_power(less);
-                sum[k & 1] += (double)power;
-                e[k] = p.log ? less : power;
+            for (int k = 0; k < V; k++) {
+                T &of = e[v * V + k];
+                of -= most;
+                power[k] = acui_power(of);
+                if (!LOG)
+                    of = power[k];
             }
+            sum += (double)((power[0] + power[1]) + (power[2] + power[3]));
         }
-        return acui_sum_of(sum[0] + sum[1], p.group);
+        return acui_sum_of(sum, p.group);
+    }
+
+    template <bool LOG> ACUI_DEVICE void row(const acui_softmax &p, T (&e)[COUNT])
+    {
+        const double sum = powers<LOG>(p, e);
+        const T scale = LOG ? (T)log(sum) : (T)(1.0 / sum);
+#pragma unroll
+        for (int k = 0; k < COUNT; k++)
+            e[k] = LOG ? e[k] - scale : e[k] * scale;
     }
 
     ACUI_DEVICE void run(const acui_softmax &p, char *out, const char *x)
@@ -137,11 +152,10 @@ struct acui_held {
             acui_offsets<2>(p.kept, p.at, unit < p.kept_count ? unit : base, offset);
             T e[COUNT];
             read(p, x, offset[1], lane, e);
-            double sum = powers(p, e);
-            T scale = (T)(1.0 / sum), down = p.log ? (T)log(sum) : (T)0;
-#pragma unroll
-            for (int k = 0; k < COUNT; k++)
-                e[k] = p.log ? e[k] - down : e[k] * scale;
+            if (p.log)
+                row<true>(p, e);
+            else
+                row<false>(p, e);
             if (unit < p.kept_count)
                 write(p, out, offset[0], lane, e);
         }

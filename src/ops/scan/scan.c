@@ -14,25 +14,44 @@ typedef struct request {
 } request;
 
 /* Few rows are cut into chunks, so that there are enough blocks. */
-static void cut(acui_scan *p)
+static void cut_rows(acui_scan *p)
 {
-    const int64_t enough = 1024, least = 4 * ACUI_SCAN_TILE;
-    int64_t chunks = enough / p->rows.rows, most = p->rows.count / least;
+    const int64_t enough = 2048, least = 2 * ACUI_SCAN_TILE;
+    const acui_lines *rows = &p->rows;
+    int64_t chunks = enough / rows->rows, most = rows->count / least;
     chunks = chunks < most ? chunks : most;
     chunks = chunks < 1 ? 1 : chunks;
-    p->chunk = acui_parts(acui_parts(p->rows.count, chunks), ACUI_SCAN_TILE) * ACUI_SCAN_TILE;
-    p->chunks = acui_parts(p->rows.count, p->chunk);
+    p->chunk = acui_parts(acui_parts(rows->count, chunks), ACUI_SCAN_TILE) * ACUI_SCAN_TILE;
+    p->even = rows->stride[0] == 1 && rows->stride[1] == 1;
+    for (int d = 0; d < rows->kept.rank; d++)
+        if (rows->kept.dim[d] > 1 &&
+            ((rows->at[0].stride[d] | rows->at[1].stride[d]) & (ACUI_SCAN_VECTOR - 1)))
+            p->even = 0;
 }
 
-static acu_op *scan_rows(acu_planning *p, const char *name, const acui_scan *params, acu_op *out,
-                         const char *kernel)
+static void cut_columns(acui_scan *p)
 {
-    int64_t blocks = acui_blocks(params->rows.rows * params->chunks, 1);
+    const int64_t enough = 1 << 19, least = 64; /* threads; elements of a chunk */
+    int64_t chunks = enough / p->rows.rows, most = p->rows.count / least;
+    chunks = chunks < most ? chunks : most;
+    p->chunk = acui_parts(p->rows.count, chunks < 1 ? 1 : chunks);
+}
+
+static acu_op *launch(acu_planning *p, const char *name, acui_scan *params, acu_op *out, bool real)
+{
+    const acui_lines *rows = &params->rows;
+    const bool columns = rows->at[1].stride[rows->kept.rank - 1] == 1 && rows->stride[1] != 1 &&
+                         rows->rows >= ACUI_BLOCK;
+    const char *kernel = columns ? (real ? "scan_columns_d" : "scan_columns_l")
+                                 : (real ? "scan_rows_d" : "scan_rows_l");
+    (columns ? cut_columns : cut_rows)(params);
+    params->chunks = acui_parts(rows->count, params->chunk);
+    const int64_t units = rows->rows * params->chunks;
+    const int64_t blocks = acui_blocks(units, columns ? ACUI_BLOCK : 1);
     acu_arg totals = acu_u64(0), x = acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ);
     if (params->chunks > 1) {
-        acu_op *empty =
-            acu_op_empty(ACU_F64, ACU_SHAPE(params->rows.rows * params->chunks), p->site);
-        const acu_arg args[] = {acu_u64(0), x, acu_arg_op(acu_op_named(empty, name), ACU_WRITE),
+        acu_op *empty = acu_op_named(acu_op_empty(ACU_F64, ACU_SHAPE(units), p->site), name);
+        const acu_arg args[] = {acu_u64(0), x, acu_arg_op(empty, ACU_WRITE),
                                 acu_arg_struct(params, sizeof *params)};
         acu_op *first = acui_launch(p, name, "acuda.scan", kernel, blocks, args, 4);
         x = acu_arg_op(acu_op_nth(acu_op_retain(first), 1, p->site), ACU_READ);
@@ -41,21 +60,6 @@ static acu_op *scan_rows(acu_planning *p, const char *name, const acui_scan *par
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), x, totals,
                             acu_arg_struct(params, sizeof *params)};
     return acui_run(p, name, "acuda.scan", kernel, blocks, args, 4);
-}
-
-static acu_op *launch(acu_planning *p, const char *name, acui_scan *params, acu_op *out, bool real)
-{
-    const acui_lines *rows = &params->rows;
-    bool neighbours = rows->at[1].stride[rows->kept.rank - 1] == 1 && rows->stride[1] != 1;
-    if (!neighbours || rows->rows < 8192) {
-        cut(params);
-        return scan_rows(p, name, params, out, real ? "scan_rows_d" : "scan_rows_l");
-    }
-    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
-                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
-                            acu_arg_struct(params, sizeof *params)};
-    return acui_run(p, name, "acuda.scan", real ? "scan_columns_d" : "scan_columns_l",
-                    acui_blocks(rows->rows, ACUI_BLOCK), args, 3);
 }
 
 static acu_op *plan_scan(acu_planning *p)
