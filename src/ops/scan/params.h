@@ -9,8 +9,8 @@
 
 enum acui_scan_kind { ACUI_SCAN_SUM, ACUI_SCAN_PROD, ACUI_SCAN_MAX, ACUI_SCAN_MIN };
 
-/* Rows are cut into `chunks` of `chunk` elements, whole tiles unless columns are meant; if there are
- * several, a first launch writes the total of each. */
+/* Rows are cut into `chunks` of `chunk` elements, whole tiles unless columns are meant; if there
+ * are several, a first launch writes the total of each. */
 typedef struct acui_scan {
     acui_lines rows; /* 0: the result, 1: x */
     long long chunk, chunks;
