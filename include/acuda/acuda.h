@@ -77,7 +77,8 @@
  *     numbers, conversions. More of them are in arrange.h (joining, padding, reordering), index.h
  *     (elements by index), sort.h, scan.h (running sums), select.h, statistics.h (histograms,
  *     variances), layers.h (norms and losses of networks), convolution.h (with pooling and
- *     interpolation), distributions.h (random numbers), einsum.h (products over named dimensions),
+ *     interpolation), attention.h, distributions.h (random numbers), einsum.h (products over named
+ *     dimensions),
  *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them); blas.h,
  *     fft.h and sparse.h are by NVIDIA's libraries, and vendor.h says which of these were found.
  *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
@@ -105,6 +106,7 @@
 #define ACUDA_ACUDA_H
 
 #include <acuda/arrange.h>
+#include <acuda/attention.h>
 #include <acuda/blas.h>
 #include <acuda/boxes.h>
 #include <acuda/compile.h>

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Attention and convolution, by acuda's own kernels; QUEUED of each are submitted to one stream
+ * before they are waited for. The twin is PyTorch's, on the same machine: bench/nn.py prints the
+ * same rows, by cuDNN and the like.
+ */
+#include "harness/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { QUEUED = 4 };
+
+typedef struct work {
+    const char *what;
+    acu_dtype dtype;
+    acu_shape shape[3]; /* of the operands */
+    acu_op *(*make)(const struct work *w, acu_tensor *const *x);
+    bool causal;
+    double operations; /* of one, without those that `causal` spares */
+} work;
+
+typedef struct subject {
+    bench *b;
+    const work *work;
+    acu_stream *stream;
+    acu_tensor *x[3];
+    double us; /* the shortest time of one */
+} subject;
+
+static acu_op *attention(const work *w, acu_tensor *const *x)
+{
+    acu_attention_options by = {.size = sizeof by, .causal = w->causal};
+    return acu_attention(x[0], x[1], x[2], &by);
+}
+static acu_op *conv(const work *w, acu_tensor *const *x)
+{
+    acu_window_options by = {.size = sizeof by, .padding = {1, 1}};
+    (void)w;
+    return acu_conv(x[0], x[1], 0, &by);
+}
+
+#define HEADS(n, heads, width) {.rank = 4, .dim = {1, heads, n, width}}
+static const work works[] = {
+    {"attention, 16 x 128, 4096, causal, bf16", ACU_BF16,
+     {HEADS(4096, 16, 128), HEADS(4096, 16, 128), HEADS(4096, 16, 128)}, attention, true,
+     2.0 * 16 * 4096 * 4096 * 128},
+    {"attention, 16 x 128, 4096, bf16", ACU_BF16,
+     {HEADS(4096, 16, 128), HEADS(4096, 16, 128), HEADS(4096, 16, 128)}, attention, false,
+     4.0 * 16 * 4096 * 4096 * 128},
+    {"attention, 16 x 64, 4096, causal, f16", ACU_F16,
+     {HEADS(4096, 16, 64), HEADS(4096, 16, 64), HEADS(4096, 16, 64)}, attention, true,
+     2.0 * 16 * 4096 * 4096 * 64},
+    {"attention, 16 x 128 on 4 groups, 4096, causal, bf16", ACU_BF16,
+     {HEADS(4096, 16, 128), HEADS(4096, 4, 128), HEADS(4096, 4, 128)}, attention, true,
+     2.0 * 16 * 4096 * 4096 * 128},
+    {"attention, 16 x 128, 2048, causal, f32", ACU_F32,
+     {HEADS(2048, 16, 128), HEADS(2048, 16, 128), HEADS(2048, 16, 128)}, attention, true,
+     2.0 * 16 * 2048 * 2048 * 128},
+    {"conv 3 x 3, [32, 64, 56, 56] to 64, f32", ACU_F32,
+     {{.rank = 4, .dim = {32, 64, 56, 56}}, {.rank = 4, .dim = {64, 64, 3, 3}}}, conv, false,
+     2.0 * 32 * 64 * 56 * 56 * 64 * 9},
+    {"conv 3 x 3, [32, 64, 56, 56] to 64, f16", ACU_F16,
+     {{.rank = 4, .dim = {32, 64, 56, 56}}, {.rank = 4, .dim = {64, 64, 3, 3}}}, conv, false,
+     2.0 * 32 * 64 * 56 * 56 * 64 * 9},
+};
+
+static double sample(void *user)
+{
+    subject *s = user;
+    const acu_submit_options options = {.size = sizeof options, .stream = s->stream};
+    acu_future *futures[QUEUED];
+    double start = bench_now_us();
+    for (int i = 0; i < QUEUED; i++)
+        MUST(acu_submit(s->b->device, s->work->make(s->work, s->x), &options, &futures[i]));
+    MUST(acu_wait_all(futures, QUEUED, ACU_FOREVER));
+    double us = (bench_now_us() - start) / QUEUED;
+    for (int i = 0; i < QUEUED; i++)
+        acu_future_release(futures[i]);
+    s->us = us < s->us ? us : s->us;
+    return us;
+}
+
+static acu_shape shape_for(const bench *b, acu_shape shape)
+{
+    for (int d = 1; b->quick && d < shape.rank; d++)
+        if (shape.dim[d] > 100 && d != 3)
+            shape.dim[d] = 20;
+        else if (shape.dim[d] == 56)
+            shape.dim[d] = 5;
+    shape.dim[0] = b->quick && shape.dim[0] == 32 ? 1 : shape.dim[0];
+    return shape;
+}
+
+static void measure(bench *b, acu_stream *stream, const work *w)
+{
+    subject s = {.b = b, .work = w, .stream = stream, .us = 1e30};
+    for (int i = 0; i < 3 && w->shape[i].rank; i++) {
+        acu_op *x = acu_randn(ACU_F32, shape_for(b, w->shape[i]), (uint64_t)(1 + i), 0);
+        MUST(acu_sync(b->device, acu_convert(x, w->dtype), &s.x[i]));
+    }
+    bench_row row = {.what = w->what, .samples = 20, .warm = 2,
+                     .sides = {{"acuda", sample, &s, 0, 0}}};
+    bench_compare(b, &row);
+    char what[100];
+    if (!b->quick) {
+        snprintf(what, sizeof what, "%.80s: rate", w->what);
+        bench_at_least(b, what, "TFLOP/s", w->operations / s.us / 1e6, NAN);
+    }
+    for (int i = 0; i < 3; i++)
+        acu_tensor_release(s.x[i]);
+}
+
+int main(int argc, char **argv)
+{
+    bench b = bench_open("nn", argc, argv, NULL);
+    acu_stream *stream;
+    MUST(acu_stream_create(b.device, 0, &stream));
+    bench_title(&b, "Attention and convolution; 4 of them queued, the time of one");
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+        measure(&b, stream, &works[i]);
+    acu_stream_release(stream);
+    return bench_close(&b);
+}

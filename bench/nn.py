@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""PyTorch's side of bench/nn.c, in the same rows: microseconds of one, the median of 20 times 4."""
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+
+torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+
+def show(what, work):
+    times = []
+    for _ in range(22):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(4):
+            work()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) * 1e6 / 4)
+    print("%-55s %10.1f us" % (what, statistics.median(times[2:])), flush=True)
+
+
+def randn(dtype, *shape):
+    return torch.randn(shape, device="cuda").to(dtype)
+
+
+def attention(what, dtype, n, heads, groups, width, causal):
+    q, k, v = randn(dtype, 1, heads, n, width), randn(dtype, 1, groups, n, width), randn(dtype, 1, groups, n, width)
+    more = {"enable_gqa": True} if groups != heads else {}
+    show(what, lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal, **more))
+
+
+def conv(what, dtype):
+    x, w = randn(dtype, 32, 64, 56, 56), randn(dtype, 64, 64, 3, 3)
+    show(what, lambda: F.conv2d(x, w, padding=1))
+
+
+with torch.no_grad():
+    attention("attention, 16 x 128, 4096, causal, bf16", torch.bfloat16, 4096, 16, 16, 128, True)
+    attention("attention, 16 x 128, 4096, bf16", torch.bfloat16, 4096, 16, 16, 128, False)
+    attention("attention, 16 x 64, 4096, causal, f16", torch.float16, 4096, 16, 16, 64, True)
+    try:
+        attention("attention, 16 x 128 on 4 groups, 4096, causal, bf16", torch.bfloat16, 4096, 16, 4, 128, True)
+    except TypeError:
+        print("attention with groups: this PyTorch has none")
+    attention("attention, 16 x 128, 2048, causal, f32", torch.float32, 2048, 16, 16, 128, True)
+    conv("conv 3 x 3, [32, 64, 56, 56] to 64, f32", torch.float32)
+    conv("conv 3 x 3, [32, 64, 56, 56] to 64, f16", torch.float16)
