@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Filters that read the pixels around each: separable ones, in tiles of 32 x 32 pixels whose rows are
- * filtered into shared memory first; and those that look at a whole window, a thread for each pixel.
+ * filtered into shared memory first; small ones of bytes side by side by words, in registers; and those that
+ * look at a whole window, a thread for each pixel.
  */
-#include "image.cuh"
+#include "image_bytes.cuh"
 
 /* ---- separable ----------------------------------------------------------------------------- */
 
@@ -66,6 +67,125 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
 {
     acui_separator<acui_any_pixel>::run(p, (acui_to)out, (acui_from)from);
 }
+
+/* ---- separable, at most 5 x 5, of bytes side by side ----------------------------------------- */
+
+/* Byte b of a row of pixels, or the one that stands for it, or -1; and its channel, in the last two bits. */
+ACUI_DEVICE int acui_byte_at(int border, int width, int channels, int b)
+{
+    int x = b < 0 ? -((channels - 1 - b) / channels) : b / channels, c = b - x * channels;
+    int there = acui_beyond(border, x, width);
+    return (there < 0 ? -1 : there * channels + c) * 4 + c;
+}
+
+/* A thread goes down a column of words, C channels, and keeps the last five rows, filtered across. */
+template <int C> struct acui_words {
+    static const int SIDE = (2 * C + 3) / 4; /* words on each side that are read */
+    static const int ALL = 4 * (2 * SIDE + 1);
+
+    /* The same bytes of a row near the edge, whose places are known. */
+    ACUI_DEVICE void read_bytes(const acui_image_pair &p, acui_from row, const int (&places)[ALL], float (&v)[ALL])
+    {
+#pragma unroll
+        for (int k = 0; k < ALL; k++)
+            v[k] = places[k] < 0 ? p.pad[places[k] & 3] : acui_bytes_only::read(0, row, places[k] >> 2);
+    }
+    /* The four numbers of the row at the word that begins at byte `at`. */
+    ACUI_DEVICE void across(const acui_separable &p, acui_from image, int y, int at, bool words,
+                            const int (&places)[ALL], float (&sum)[4])
+    {
+        float v[ALL];
+        y = acui_beyond(p.at.border, y, p.at.height);
+        acui_from row = image + (long long)max(y, 0) * p.at.row;
+        if (y < 0) { /* a row of padding */
+#pragma unroll
+            for (int k = 0; k < ALL; k++)
+                v[k] = p.at.pad[(at + k + 4 * C - 4 * SIDE) % C];
+        } else if (words) {
+#pragma unroll
+            for (int w = 0; w < ALL / 4; w++) {
+                unsigned word = *(const ACUI_GLOBAL unsigned *)(row + at + 4 * (w - SIDE));
+#pragma unroll
+                for (unsigned k = 0; k < 4; k++)
+                    v[4 * w + (int)k] = acui_biased(word, k) - ACUI_BIAS;
+            }
+        } else {
+            read_bytes(p.at, row, places, v);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            sum[k] = 0.0f;
+#pragma unroll
+            for (int t = 0; t < 5; t++)
+                sum[k] = fmaf(p.across[t], v[4 * SIDE + k + (t - 2) * C], sum[k]);
+        }
+    }
+    ACUI_DEVICE void put(acui_to row, int at, int count, bool words, const unsigned (&bytes)[4])
+    {
+        if (words)
+            *(ACUI_GLOBAL unsigned *)(row + at) = acui_word_of(bytes[0], bytes[1], bytes[2], bytes[3]);
+        else
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (at + k < count)
+                    row[at + k] = (char)bytes[k];
+    }
+    ACUI_DEVICE void column(const acui_separable &p, acui_to out, acui_from image, int at, int top)
+    {
+        const int count = p.at.width * C, end = min(top + ACUI_WORDS_ROWS, p.at.out_height);
+        const bool aligned = (((unsigned long long)image | (unsigned long long)out) & 3) == 0;
+        const bool words = aligned && at >= 4 * SIDE && at + 4 * SIDE + 4 <= count;
+        float ring[5][4];
+        int places[ALL];
+        if (!words)
+#pragma unroll 1
+            for (int k = 0; k < ALL; k++)
+                places[k] = acui_byte_at(p.at.border, p.at.width, C, at - 4 * SIDE + k);
+        out += (long long)top * p.at.out_row;
+#pragma unroll 1
+        for (int y = top - 2; y < end + 2; y++) {
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    ring[j][k] = ring[j + 1][k];
+            across(p, image, y, at, words, places, ring[4]);
+            if (y < top + 2)
+                continue;
+            unsigned bytes[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                float sum = 0.0f;
+#pragma unroll
+                for (int t = 0; t < 5; t++)
+                    sum = fmaf(p.down[t], ring[t][k], sum);
+                bytes[k] = acui_byte_of(sum);
+            }
+            put(out, at, count, aligned && at + 4 <= count, bytes);
+            out += p.at.out_row;
+        }
+    }
+    ACUI_DEVICE void run(const acui_separable &p, acui_to out, acui_from from)
+    {
+        int at = ((int)blockIdx.x * 32 + (int)threadIdx.x % 32) * 4, warp = (int)threadIdx.x / 32;
+        if (at >= p.at.width * C)
+            return;
+        for (int n = (int)blockIdx.z; n < p.at.images; n += (int)gridDim.z)
+            for (int top = ((int)blockIdx.y * (ACUI_BLOCK / 32) + warp) * ACUI_WORDS_ROWS; top < p.at.out_height;
+                 top += (int)gridDim.y * (ACUI_BLOCK / 32) * ACUI_WORDS_ROWS)
+                column(p, out + n * p.at.out_image, from + n * p.at.image, at, top);
+    }
+};
+
+#define ACUI_SEPARABLE_WORDS(channels)                                                             \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        separable_words_##channels(char *out, const char *from, acui_separable p)                  \
+    {                                                                                              \
+        acui_words<channels>::run(p, (acui_to)out, (acui_from)from);                               \
+    }
+ACUI_SEPARABLE_WORDS(1)
+ACUI_SEPARABLE_WORDS(3)
+ACUI_SEPARABLE_WORDS(4)
 
 /* ---- windows ------------------------------------------------------------------------------- */
 

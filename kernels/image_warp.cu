@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Images warped by a matrix or by maps: a thread takes a pixel of the result, with all its channels, from
- * the place in the source that belongs to it. `_b`: of u8; else the dtype is looked up with each number. */
-#include "image.cuh"
+/*
+ * Images warped by a matrix or by maps: a thread takes a pixel of the result, with all its channels, from the
+ * place in the source that belongs to it. `_b`: of u8; else the dtype is looked up with each number. `_rgb`: of
+ * three bytes side by side, by an affine matrix, from four neighbours; a warp makes 32 pixels of eight rows.
+ */
+#include "image_bytes.cuh"
 
 /* Where filters start to read; with the place relative to that pixel. */
 struct acui_spot {
@@ -117,4 +120,82 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
     warp(char *out, const char *from, const char *map_x, const char *map_y, acui_warp p)
 {
     acui_warper<acui_any_pixel>::run(p, (acui_to)out, (acui_from)from, (acui_from)map_x, (acui_from)map_y);
+}
+
+/* ---- three bytes side by side ---------------------------------------------------------------- */
+
+/* A place as a number with 32 binary digits after the point; the host sees to it that it fits. */
+ACUI_DEVICE long long acui_fixed(double at) { return __double2ll_rn(at * 4294967296.0); }
+ACUI_DEVICE float acui_after_point(long long at)
+{
+    return __uint_as_float(0x3f800000u | (unsigned)at >> 9) - 1.0f;
+}
+
+/* Two pixels of a row of which one is at least beyond the constant edge. */
+ACUI_DEVICE void acui_between_padded(const acui_warp &p, acui_from row, int x0, int x1, bool in, float weight,
+                                     float (&v)[3])
+{
+#pragma unroll
+    for (int c = 0; c < 3; c++) {
+        float left = in && x0 >= 0 ? acui_bytes_only::read(0, row, 3 * x0 + c) : p.at.pad[c];
+        float right = in && x1 >= 0 ? acui_bytes_only::read(0, row, 3 * x1 + c) : p.at.pad[c];
+        v[c] = fmaf(weight, right - left, left);
+    }
+}
+
+/* Near the edge, or beyond it. */
+ACUI_DEVICE void acui_warp_edge(const acui_warp &p, acui_from image, const acui_spot &s, float (&v)[3])
+{
+    const int x0 = acui_beyond(p.at.border, s.left, p.at.width), x1 = acui_beyond(p.at.border, s.left + 1, p.at.width);
+    v[0] = v[1] = v[2] = 0.0f;
+#pragma unroll 1
+    for (int j = 0; j < 2; j++) {
+        float line[3], weight = j ? s.y : 1.0f - s.y;
+        int y = acui_beyond(p.at.border, s.top + j, p.at.height);
+        acui_from row = image + max(y, 0) * (int)p.at.row;
+        if ((x0 | x1 | y) >= 0)
+            acui_between(acui_read_apart(row, 3 * x0, 3 * x1), s.x, line);
+        else
+            acui_between_padded(p, row, x0, x1, y >= 0, s.x, line);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            v[c] = fmaf(weight, line[c], v[c]);
+    }
+}
+
+ACUI_DEVICE void acui_warp_one(const acui_warp &p, acui_from image, long long u, long long v, float (&to)[3])
+{
+    const acui_spot s = {(int)(u >> 32), (int)(v >> 32), acui_after_point(u), acui_after_point(v)};
+    const int row = (int)p.at.row, at = s.top * row + 3 * s.left;
+    if (s.left >= 3 && s.left < p.at.width - 4 && s.top >= 0 && s.top < p.at.height - 1) {
+        float below[3];
+        acui_between(acui_read_two(image, at), s.x, to);
+        acui_between(acui_read_two(image, at + row), s.x, below);
+#pragma unroll
+        for (int c = 0; c < 3; c++)
+            to[c] = fmaf(s.y, below[c] - to[c], to[c]);
+    } else {
+        acui_warp_edge(p, image, s, to);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    warp_rgb(char *out, const char *from, const char *, const char *, acui_warp p)
+{
+    const int warp = (int)threadIdx.x / 32, column = (int)blockIdx.x * 32, x = column + (int)threadIdx.x % 32;
+    const double *m = p.matrix;
+    for (int n = (int)blockIdx.z; n < p.at.images; n += (int)gridDim.z)
+        for (int top = ((int)blockIdx.y * (ACUI_BLOCK / 32) + warp) * ACUI_WARP_ROWS; top < p.at.out_height;
+             top += (int)gridDim.y * (ACUI_BLOCK / 32) * ACUI_WARP_ROWS) {
+            long long u = acui_fixed(fma(m[0], (double)x, fma(m[1], (double)top, m[2])));
+            long long v = acui_fixed(fma(m[3], (double)x, fma(m[4], (double)top, m[5])));
+            acui_to row = (acui_to)out + n * p.at.out_image + top * p.at.out_row;
+            int end = min(ACUI_WARP_ROWS, p.at.out_height - top);
+#pragma unroll 1
+            for (int k = 0; k < end; k++, u += p.step[0], v += p.step[1], row += p.at.out_row) {
+                float pixel[3];
+                acui_warp_one(p, (acui_from)from + n * p.at.image, u, v, pixel);
+                acui_put_bytes(row, column, p.at.out_width, pixel);
+            }
+        }
 }

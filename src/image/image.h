@@ -125,6 +125,20 @@ acu_op *acui_options_read_image(const char *name, const acu_image_options *given
 /* Consumes the operands, and passes the failed op on. */
 acu_op *acui_refused(acu_op *failed, acu_op *const *operands, size_t count);
 
+/* ---- samples for which there are faster kernels (fast.c) ------------------------------------- */
+
+typedef struct acui_fast {
+    const char *kernel, *list_kernel; /* of image_rows.cu; NULL: none */
+    int columns, rows;                /* that a thread makes */
+} acui_fast;
+
+/* 1 or -1 if each channel of the result is made of one of three, in their order or the other. */
+int acui_own_channels(const acui_sample *p);
+/* For images from the sources of that table. */
+acui_fast acui_fast_sample(const acui_sample *p, const acui_image_source *table, int count);
+/* Whether planes of that size become pixels as they lie, by planes_rgb. */
+bool acui_fast_planes(const acui_sample *p, int64_t width, int64_t height);
+
 /* ---- one image to another of the same channels (warp.c) ------------------------------------ */
 
 /* Reads the first operand as images, and sets `at` for a result of the same size. */

@@ -31,7 +31,8 @@ typedef struct acui_plane {
 typedef struct acui_image_source {
     acui_axis x, y;
     acui_plane plane[3];
-    int pointer[3]; /* which tensor of the launch each plane is in */
+    long long channel; /* from one channel to the next, in plane 0 */
+    int pointer[3];    /* which tensor of the launch each plane is in */
 } acui_image_source;
 
 enum acui_filter_kind {
@@ -45,12 +46,14 @@ enum acui_filter_kind {
 typedef struct acui_sample {
     acui_image_source one;  /* the source of all images, if there is no table */
     long long batch[3];     /* from one image to the next, in each plane of `one` */
-    long long channel;      /* from one channel to the next, in plane 0 */
     long long out_image, out_row, out_column, out_channel;
     int width, height, images;
     int table;              /* there is one */
     int channels, out_channels, dtype, out_dtype;
     int filter, drop;       /* drop: pixels outside do not count */
+    int own;                /* a result's channel is made of one of the source's only: 1 in their
+                             * order, -1 in the other one; 0: of several */
+    int swapped;            /* chroma side by side: V comes first */
     int weights;            /* weights fit into the block's memory */
     int yuv, chroma_x, chroma_y; /* three planes; chroma has >> as many columns and rows */
     float lobes, cubic;
@@ -90,6 +93,8 @@ typedef struct acui_image_pair {
     float pad[4];
 } acui_image_pair;
 
+#define ACUI_WARP_ROWS 8 /* that a thread of warp_rgb makes */
+
 enum acui_warp_kind { ACUI_WARP_MATRIX, ACUI_WARP_PERSPECTIVE, ACUI_WARP_MAPS };
 
 /* From each pixel of the result to a place in the source. */
@@ -97,12 +102,15 @@ typedef struct acui_warp {
     acui_image_pair at;
     double matrix[9];
     long long map_image[2], map_row[2], map_column[2];
+    long long step[2]; /* for warp_rgb: from one row to the next, along x and y, times 2^32 */
     int kind, filter, reach; /* reach: half the pixels of a filter */
     float cubic, lobes;
 } acui_warp;
 
 #define ACUI_FILTER_TILE 32 /* rows of the result that a block filters at a time */
 #define ACUI_FILTER_TAPS 63 /* of a separable filter, along an axis */
+#define ACUI_WORDS_ROWS 24  /* that a thread of separable_words makes */
+#define ACUI_WORDS_TAPS 5
 #define ACUI_MEDIAN_SIDE 7
 #define ACUI_MORPH_SIDE 63
 

@@ -192,6 +192,7 @@ static void place(const plan *m, const acui_frame *f, const source *s, int64_t n
                   (int64_t)(part.x + part.width));
     acui_axis_set(&to->y, &m->r->o, whole.y + from.y, from.height, s->view.height, (int64_t)part.y,
                   (int64_t)(part.y + part.height));
+    to->channel = s->view.channel;
     for (int k = 0; k < 3; k++) {
         to->plane[k] = s->plane[k];
         to->plane[k].offset += n * s->batch[k];
@@ -241,6 +242,8 @@ static void set_numbers(plan *m)
                                                             : (mix[k][4] - mean) * scale);
         p->pad[k] = (float)(((double)r->o.pad[k] / full_in - mean) * scale);
     }
+    p->own = acui_own_channels(p);
+    p->swapped = p->one.plane[2].offset < p->one.plane[1].offset;
 }
 
 static acu_op *set_result(plan *m)
@@ -253,7 +256,6 @@ static acu_op *set_result(plan *m)
     p->chroma_x = acui_chroma_of(m->from).x;
     p->chroma_y = acui_chroma_of(m->from).y;
     p->channels = (int)v->channels;
-    p->channel = v->channel;
     p->dtype = (int)v->dtype;
     p->out_channels = r->o.pixels ? acui_channels_of(r->o.pixels) : p->channels;
     const acu_region *g = &r->frame[0].region;
@@ -309,6 +311,24 @@ static const char *kernel_of(const plan *m, bool list)
     return list ? "sample_list" : "sample";
 }
 
+/* The kernel that makes the images of that table; *args start with the result. */
+static acu_op *launch(plan *m, const acui_image_source *table, int count, const acu_arg *args,
+                      size_t args_count)
+{
+    const acui_sample *s = &m->params;
+    bool list = table != &s->one;
+    acui_fast fast = acui_fast_sample(s, table, count);
+    if (!list && acui_fast_planes(s, m->sources->view.width, m->sources->view.height))
+        fast = (acui_fast){"planes_rgb", "planes_rgb", 4, 2};
+    if (fast.kernel)
+        return acui_image_launch(m->p, m->r->name, "acuda.image_rows",
+                                 list ? fast.list_kernel : fast.kernel,
+                                 acui_parts(s->width, fast.columns),
+                                 acui_parts(s->height, fast.rows), s->images, args, args_count);
+    return acui_image_launch(m->p, m->r->name, "acuda.image_sample", kernel_of(m, list), s->width,
+                             s->height, s->images, args, args_count);
+}
+
 static acu_op *launch_one(plan *m, acu_op *out)
 {
     acu_planning *p = m->p;
@@ -318,8 +338,7 @@ static acu_op *launch_one(plan *m, acu_op *out)
                             acu_arg_tensor(p->values[s->pointer[1]].tensor, ACU_READ),
                             acu_arg_tensor(p->values[s->pointer[2]].tensor, ACU_READ),
                             acu_arg_struct(&m->params, sizeof m->params)};
-    return acui_image_launch(p, m->r->name, "acuda.image_sample", kernel_of(m, false),
-                             m->params.width, m->params.height, m->params.images, args, 5);
+    return launch(m, s, 1, args, 5);
 }
 
 /* A table of the images goes along, as a small upload. */
@@ -343,13 +362,13 @@ static acu_op *launch_list(plan *m, acu_op *out)
     for (size_t i = 0; i < p->count; i++)
         tensors[i] = p->values[i].tensor;
     acu_op *upload = acu_op_const(ACU_U8, ACU_SHAPE(n * (int64_t)sizeof *table), table, p->site);
-    acui_free(table);
     m->params.table = 1;
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE), acu_arg_list(tensors, p->count, ACU_READ),
                             acu_arg_op(upload, ACU_READ),
                             acu_arg_struct(&m->params, sizeof m->params)};
-    return acui_image_launch(p, m->r->name, "acuda.image_sample", kernel_of(m, true),
-                             m->params.width, m->params.height, n, args, 4);
+    acu_op *op = launch(m, table, n, args, 4);
+    acui_free(table);
+    return op;
 }
 
 static acu_op *sample(plan *m)
@@ -361,9 +380,9 @@ static acu_op *sample(plan *m)
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
     set_filter(m);
+    place(m, &m->r->frame[0], m->sources, m->sources->first, &m->params.one);
     set_numbers(m);
     if (m->uniform) {
-        place(m, &m->r->frame[0], m->sources, 0, &m->params.one);
         look_at_taps(m, &m->params.one);
         for (int k = 0; k < 3; k++)
             m->params.batch[k] = m->sources->batch[k];

@@ -143,6 +143,42 @@ acu_op *acui_pair_result(acu_planning *p, const char *name, const acu_image_opti
     return acui_pair_result_at(p, name, o, v, dtype, at);
 }
 
+/* Whether warp_rgb makes it: bytes side by side, places that fit into 31 bits before the point. */
+static bool is_simple(acui_warp *p)
+{
+    const acui_image_pair *at = &p->at;
+    const double *m = p->matrix, most = 1 << 30;
+    bool simple = p->kind == ACUI_WARP_MATRIX && p->filter == ACUI_FILTER_LINEAR &&
+                  at->dtype == ACU_U8 && at->out_dtype == ACU_U8 && at->channels == 3 &&
+                  at->channel == 1 && at->column == 3 && at->out_channel == 1 &&
+                  at->out_column == 3 && at->row >= 0 && at->row * at->height < 0x7fffffff;
+    for (int corner = 0; simple && corner < 4; corner++) {
+        double x = corner & 1 ? at->out_width + ACUI_IMAGE_COLUMNS : 0;
+        double y = corner & 2 ? at->out_height + ACUI_WARP_ROWS : 0;
+        double u = m[0] * x + m[1] * y + m[2], v = m[3] * x + m[4] * y + m[5];
+        simple = u > -most && u < most && v > -most && v < most;
+    }
+    for (int i = 0; simple && i < 2; i++) {
+        double step = m[3 * i + 1] * 4294967296.0;
+        p->step[i] = (int64_t)(step < 0 ? step - 0.5 : step + 0.5);
+    }
+    return simple;
+}
+
+static acu_op *launch(acu_planning *p, const warping *w, acui_warp *params, acu_op *out)
+{
+    bool maps = w->kind == ACUI_WARP_MAPS, simple = is_simple(params);
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_tensor(p->values[0].tensor, ACU_READ),
+                            acu_arg_tensor(p->values[maps ? 1 : 0].tensor, ACU_READ),
+                            acu_arg_tensor(p->values[maps ? 2 : 0].tensor, ACU_READ),
+                            acu_arg_struct(params, sizeof *params)};
+    const char *kernel = simple ? "warp_rgb" : params->at.dtype == ACU_U8 ? "warp_b" : "warp";
+    return acui_image_launch(p, w->name, "acuda.image_warp", kernel, params->at.out_width,
+                             acui_parts(params->at.out_height, simple ? ACUI_WARP_ROWS : 1),
+                             params->at.images, args, 5);
+}
+
 static acu_op *plan_warp(acu_planning *p)
 {
     const warping *w = p->data;
@@ -169,14 +205,7 @@ static acu_op *plan_warp(acu_planning *p)
     acu_op *out = acui_pair_result(p, w->name, &w->o, &v, v.dtype, &params.at);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
-    bool maps = w->kind == ACUI_WARP_MAPS;
-    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
-                            acu_arg_tensor(p->values[0].tensor, ACU_READ),
-                            acu_arg_tensor(p->values[maps ? 1 : 0].tensor, ACU_READ),
-                            acu_arg_tensor(p->values[maps ? 2 : 0].tensor, ACU_READ),
-                            acu_arg_struct(&params, sizeof params)};
-    return acui_image_launch(p, w->name, "acuda.image_warp", v.dtype == ACU_U8 ? "warp_b" : "warp",
-                             params.at.out_width, params.at.out_height, v.images, args, 5);
+    return launch(p, w, &params, out);
 }
 
 /* ---- requests ------------------------------------------------------------------------------ */

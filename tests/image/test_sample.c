@@ -292,6 +292,26 @@ static void results_go_elsewhere(void **state)
     free(to.at);
 }
 
+/* The channels of each image in ACU_CHW are as far apart as that image is large. */
+static void planar_images_of_several_sizes(void **state)
+{
+    (void)state;
+    const acu_image_options o = {.size = sizeof o, .layout = ACU_CHW};
+    picture to = picture_new(3, 6, 5, 3);
+    acu_op *xs[3];
+    for (int i = 0; i < 3; i++) {
+        picture p = picture_noise(1, 4 + 3 * i, 9 - 2 * i, 3, ACU_U8);
+        xs[i] = acu_give(picture_upload(device, &p, ACU_U8, ACU_CHW, 3, i));
+        reference(&o, &p, 0, whole_of(&p), &to, i, whole_of(&to));
+        free(p.at);
+    }
+    acu_tensor *made = NULL;
+    assert_works(acu_sync(device, acu_resize_batch(xs, 3, 6, 5, &o), &made));
+    assert_picture(made, &to, ACU_CHW, EVERY, "planar images of several sizes");
+    acu_tensor_release(made);
+    free(to.at);
+}
+
 static void in_graphs_and_described(void **state)
 {
     (void)state;
@@ -428,7 +448,8 @@ int main(void)
         DEVICE_TEST(resizes),        DEVICE_TEST(resizes_very_small),
         DEVICE_TEST(fits),           cmocka_unit_test(fit_is_computed),
         DEVICE_TEST(crops),          DEVICE_TEST(lists),
-        DEVICE_TEST(results_go_elsewhere), DEVICE_TEST(in_graphs_and_described),
+        DEVICE_TEST(results_go_elsewhere), DEVICE_TEST(planar_images_of_several_sizes),
+        DEVICE_TEST(in_graphs_and_described),
         DEVICE_TEST(chained),        DEVICE_TEST(refusals),
         DEVICE_TEST(without_memory),
     };
