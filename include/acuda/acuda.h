@@ -94,7 +94,8 @@
  *     placed on streams by hand in order with acuda's.
  * 11  graph_cache.h, graph.h: The cache of executable graphs that submissions use by themselves,
  *     and an operation as a graph of its own, to be replayed.
- * 12  explain.h: What became of a submission: its parts, and what each of them waited for.
+ * 12  explain.h: What became of a submission: its parts, what each of them waited for, how long it
+ *     took on the device. trace.h: the same of a whole program, to be looked at in a browser.
  * 13  driver.h: Which driver was chosen and why, and its entry points.
  *
  * base.h has what all of them need: the version, time spans, user data of callbacks.
@@ -144,6 +145,7 @@
 #include <acuda/status.h>
 #include <acuda/stream.h>
 #include <acuda/tensor.h>
+#include <acuda/trace.h>
 #include <acuda/use.h>
 #include <acuda/vendor.h>
 

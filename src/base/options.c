@@ -27,7 +27,7 @@ acu_status acui_options_read(void *known, size_t known_bytes, const void *option
     return ACU_OK;
 }
 
-acu_status acui_struct_write(void *out, const void *known, size_t known_bytes, const char *function)
+acu_status acui_struct_check(const void *out, const char *function)
 {
     size_t size = 0;
     if (!out)
@@ -36,6 +36,16 @@ acu_status acui_struct_write(void *out, const void *known, size_t known_bytes, c
     if (size < sizeof size)
         return acui_fail(ACU_ERR_INVALID, "%s: set the struct's size to sizeof the struct",
                          function);
+    return ACU_OK;
+}
+
+acu_status acui_struct_write(void *out, const void *known, size_t known_bytes, const char *function)
+{
+    size_t size = 0;
+    acu_status status = acui_struct_check(out, function);
+    if (status != ACU_OK)
+        return status;
+    memcpy(&size, out, sizeof size);
     if (size > known_bytes)
         size = known_bytes;
     memcpy(out, known, size);

@@ -16,6 +16,7 @@ acu_status acui_options_read(void *known, size_t known_bytes, const void *option
 
 /* Copy `known` into the program's struct `out`, which begins with its size as well, as far as that
  * reaches; its size becomes what it has got. Errors: INVALID (NULL, or no size). */
+acu_status acui_struct_check(const void *out, const char *function); /* whether that will work */
 acu_status acui_struct_write(void *out, const void *known, size_t known_bytes,
                              const char *function);
 

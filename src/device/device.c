@@ -91,6 +91,8 @@ ACUI_RARE static void destroy(acu_device *device)
     if (device->context) {
         acui_entered entered;
         bool works = acui_enter_to_free(device, &entered);
+        if (device->engine.drop_timer)
+            device->engine.drop_timer(device);
         if (device->engine.drop_rings)
             device->engine.drop_rings(device);
         if (device->memory.drop_pools)

@@ -181,6 +181,9 @@ struct acu_device {
         struct acui_rings *rings; /* pinned memory for copies of pageable memory; guarded by the
                                    * lock */
         void (*drop_rings)(acu_device *device);
+        /* Timing events, created at first use: release store, acquire load. */
+        _Atomic(struct acui_timer *) timer;
+        void (*drop_timer)(acu_device *device);
         acui_gate gate; /* this layer sets its limit, as opened */
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
          * begun on the host. `started` is changed under the order lock only. This layer reads them:

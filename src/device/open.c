@@ -6,6 +6,7 @@
 #include "base/nap.h"
 #include "base/options.h"
 #include "base/signals.h"
+#include "base/trace.h"
 #include "device/open.h"
 #include "driver/nvtx.h"
 
@@ -293,7 +294,9 @@ acu_status acu_open(const acu_open_options *options, acu_device **device)
                          known.streams, ACUI_MAX_STREAMS);
     ACUI_TRY(lock_opening(__func__));
     acui_signals_watch();
-    acu_status st = open_locked(&known, device);
+    acu_status st = acui_trace_from_environment();
+    if (st == ACU_OK)
+        st = open_locked(&known, device);
     pthread_mutex_unlock(&opening);
     return st;
 }

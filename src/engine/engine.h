@@ -48,6 +48,7 @@
  *   reactor.c   the thread that looks while nobody else does
  * report/: for people
  *   story.c, explain.c   what became of a submission
+ *   timing.c, trace.c    when it ran on the device; its record as part of a trace
  *   suspect.c   the operation to blame for the loss of a device
  *   counters.c  how many submissions and operations there were
  *

@@ -15,6 +15,7 @@
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
 #include "engine/report/report.h"
+#include "engine/report/story.h"
 
 #include <stdio.h>
 
@@ -54,6 +55,7 @@ static acui_task *over(acui_task *task)
     struct acui_holder *getting = task->memory.holder;
     if (ran)
         note_memory(task);
+    acui_story_task_over(task);
     if (task->memory.short_of) /* it may have failed before it was tried again */
         freed = acui_join_tasks(freed, acui_memory_next(task));
     for (size_t i = 0; i < task->before_count; i++)
@@ -102,6 +104,8 @@ void acui_submission_close(acui_submission *s)
     s->future = NULL;
     if (submitted)
         acui_count_done(s->order.failed || acui_gave_up(s));
+    if (submitted)
+        acui_story_over(s);
     if (future && submitted)
         acui_resolve(future, s->order.failed ? s->order.status : ACU_OK, s->order.fault);
     if (waited)

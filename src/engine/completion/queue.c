@@ -24,6 +24,7 @@
 #include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/batch.h"
+#include "engine/report/story.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>
@@ -426,14 +427,20 @@ acu_status acu_queue_put_back(acu_queue *queue, const acu_completion *list, size
 
 static void call(acui_notice *notice)
 {
+    uint64_t from = acui_trace_from();
     acui_callback_enter();
     notice->fn(notice->user.data, notice->future, notice->future->status);
     acui_callback_leave();
+    if (from)
+        acui_trace_span("callback", notice->future, from);
     acui_notice_free(notice);
 }
 
 static void give(acui_notice *notice, acu_completion *to)
 {
+    uint64_t from = acui_trace_from();
+    if (from)
+        acui_trace_span("taken from a queue", notice->future, from);
     *to = (acu_completion){
         .tag = notice->tag, .status = notice->future->status, .future = notice->future};
     notice->future = NULL; /* the receiver's */

@@ -24,6 +24,7 @@
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/report.h"
+#include "engine/report/story.h"
 #include "engine/submit/runtime.h"
 #include "device/loader.h"
 
@@ -55,9 +56,12 @@ static void call_notices(acui_notice *notice)
 {
     while (notice) {
         acui_notice *next = notice->next;
+        uint64_t from = acui_trace_from();
         acui_callback_enter();
         notice->fn(notice->user.data, notice->future, notice->future->status);
         acui_callback_leave();
+        if (from)
+            acui_trace_span("callback", notice->future, from);
         acui_notice_free(notice);
         acui_passage_set(&called, atomic_load_explicit(&called.count, memory_order_relaxed) + 1);
         notice = next;
@@ -271,6 +275,7 @@ static void stop(void)
         acui_nap_again(&nap);
         end_threads();
     }
+    acui_trace_rest();
     acui_error_back(was);
 }
 

@@ -6,16 +6,19 @@
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "engine/completion/complete.h"
 #include "base/done.h"
 #include "engine/completion/flight.h"
 #include "engine/host/host.h"
 #include "engine/issue/batch.h"
 #include "engine/order/order.h"
+#include "engine/report/story.h"
 #include "engine/submit/runtime.h"
 #include "engine/submit/submit.h"
 #include "device/loader.h"
 
+#include <acuda/explain.h>
 #include <sys/prctl.h>
 
 /* Looks between two readings of the clock: that takes 25 ns, and reading a flag next to nothing. */
@@ -46,12 +49,8 @@ static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
         prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
 }
 
-acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
+static acu_status wait_long(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
-    acu_status first = look(context, 0); /* often it is over already: that needs no clock */
-    if (first != ACU_NOT_READY)
-        return first;
-    acui_streak_end();
     uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = ACUI_ASK_AFTER;
     for (bool slept = false, blocked = false;;) {
@@ -80,6 +79,19 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
             sleep_until(seen, then < deadline ? then : deadline, then < deadline);
         now = acui_now();
     }
+}
+
+acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
+{
+    acu_status first = look(context, 0); /* often it is over already: that needs no clock */
+    if (first != ACU_NOT_READY)
+        return first;
+    acui_streak_end();
+    uint64_t from = acui_trace_from();
+    acu_status status = wait_long(look, next, context, timeout);
+    if (from)
+        acui_trace_span("wait", NULL, from);
+    return status;
 }
 
 /* `nap`: how long to sleep while nothing is on a stream. */
@@ -409,7 +421,7 @@ static acu_tensor *take_first(acu_future *future)
 }
 
 static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_options *options,
-                            acu_tensor **tensor, const char *function)
+                            acu_tensor **tensor, acu_times *times, const char *function)
 {
     acu_status status = acui_refuse_wait(function);
     if (status != ACU_OK) {
@@ -420,15 +432,28 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
     ACUI_TRY(acui_submit_public(device, op, options, ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED),
                                 function, &future));
     status = wait_alone(future, NULL);
+    if (status == ACU_OK && times)
+        status = acu_future_times(future, times);
     if (status == ACU_OK && tensor)
         *tensor = take_first(future);
     acu_future_release(future);
     return status;
 }
 
+acu_status acu_sync_timed(acu_device *device, acu_op *op, acu_tensor **tensor, acu_times *times)
+{
+    acu_status status = acui_struct_check(times, __func__);
+    if (status != ACU_OK) {
+        acu_op_release(op);
+        return status;
+    }
+    acu_submit_options options = {.size = sizeof options, .explain = true};
+    return sync_with(device, op, &options, tensor, times, __func__);
+}
+
 acu_status acu_sync(acu_device *device, acu_op *op, acu_tensor **tensor)
 {
-    return sync_with(device, op, NULL, tensor, __func__);
+    return sync_with(device, op, NULL, tensor, NULL, __func__);
 }
 
 acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function)
@@ -453,5 +478,5 @@ acu_status acu_sync_on(acu_stream *stream, acu_op *op, acu_tensor **tensor)
         return status;
     }
     acu_submit_options options = {.size = sizeof options, .stream = stream};
-    return sync_with(NULL, op, &options, tensor, __func__);
+    return sync_with(NULL, op, &options, tensor, NULL, __func__);
 }

@@ -341,6 +341,7 @@ acui_task *acui_stage_run(acui_task *task)
                   "that makes it failed or was refused", task->first->name);
     } else {
         acui_count_operations(task, false);
+        acui_story_issue(task);
         acui_story_issued(task);
         acui_count_add(ACUI_COUNT_STAGED, 1);
         if (start(stage))

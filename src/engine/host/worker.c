@@ -21,6 +21,7 @@
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
 #include "engine/report/report.h"
+#include "engine/report/story.h"
 #include "op/rescue.h"
 
 typedef struct line { /* linked through next_ready */
@@ -77,6 +78,7 @@ static acui_task *call(acui_task *task)
     acui_order_lock();
     task->order.course = ACUI_COURSE_BEGUN;
     acui_order_unlock();
+    acui_story_issue(task);
     if (acui_host_is_stopped(task, &fault)) {
         acui_task_fail(task, fault);
     } else if (node->kind == ACUI_NODE_DECIDE) {

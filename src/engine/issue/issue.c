@@ -273,6 +273,7 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
     note_begin(task);
+    acui_story_issue(task);
     acui_lock_take(&stream->issue);
     acui_task *freed = NULL;
     acui_node *lacking = NULL;
@@ -282,9 +283,11 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
                  wait_before(task) == ACU_OK;
     if (begun) {
         issued_now = task;
+        acui_timing_begin(task);
         acui_node *failed = enqueue_nodes(task);
         if (failed)
             acui_task_fail(task, acui_fault_of_node(failed));
+        acui_timing_end(task);
         acui_charge(task);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
         begun = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
@@ -379,7 +382,12 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
     for (size_t i = 0; i < count && begun; i++)
         begun = !acui_memory_get(tasks[i], entered.holder);
     issued_now = tasks[0];
+    for (size_t i = 0; i < count; i++)
+        acui_story_issue(tasks[i]);
+    if (begun)
+        acui_timing_begin(tasks[0]); /* it stands for all of them */
     begun = begun && launch_all(stream, tasks, count);
+    acui_timing_end(tasks[0]);
     bool marked = false;
     uint64_t number = 0, told = 0;
     if (begun) {

@@ -19,6 +19,6 @@ void acui_submission_put(acui_submission *submission)
     acui_fault_release(submission->order.fault);
     acui_fault_release(submission->given_up_fault);
     acui_fault_release(submission->planning.out_of_order_fault);
-    acui_story_free(submission->story);
+    acui_story_put(submission->story);
     acui_free(submission);
 }

@@ -4,6 +4,7 @@
 #include <acuda/explain.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "engine/future.h"
 #include "engine/report/story.h"
 #include "op/print.h"
@@ -101,6 +102,25 @@ static void print_run(acui_out *out, const acui_told_run *run)
     acui_print(out, "\n");
 }
 
+static double micros(uint64_t from, uint64_t to)
+{
+    return to > from ? (double)(to - from) / 1e3 : 0;
+}
+
+static void print_times(acui_out *out, const acui_told_part *part)
+{
+    if (!part->issue)
+        return;
+    acui_print(out, "  waited %.1f us", micros(part->entered, part->issue));
+    if (part->issued)
+        acui_print(out, ", issued in %.1f us", micros(part->issue, part->issued));
+    if (part->ended)
+        acui_print(out, ", on the device %.1f us", micros(part->began, part->ended));
+    if (part->over)
+        acui_print(out, "; over %.1f us after it was entered", micros(part->entered, part->over));
+    acui_print(out, "\n");
+}
+
 static void print_part(acui_out *out, const acui_told_part *part)
 {
     acui_print(out, "part %d: ", part->number);
@@ -111,11 +131,12 @@ static void print_part(acui_out *out, const acui_told_part *part)
         acui_print(out, "no work, only waits\n");
     else if (part->host)
         acui_print(out, "host work, on acuda's thread\n");
-    else if (!part->issued)
+    else if (!part->mark)
         acui_print(out, "device %d, not issued\n", part->device);
     else
         acui_print(out, "device %d, stream %" PRIu64 ", mark %" PRIu64 "\n", part->device,
                    part->stream, part->mark);
+    print_times(out, part);
     for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
         acui_print(out, "  behind ");
         print_source(out, wait);
@@ -172,7 +193,7 @@ static void dot_part(acui_out *out, const acui_told_part *part)
     acui_print(out, "  subgraph cluster_%d {\n    label=\"part %d: ", number, number);
     if (part->host)
         acui_print(out, "host");
-    else if (!part->issued)
+    else if (!part->mark)
         acui_print(out, "device %d, not issued", part->device);
     else
         acui_print(out, "device %d, stream %" PRIu64 "%s", part->device, part->stream,
@@ -232,21 +253,32 @@ static acu_status check_text(acu_explain_form form, const char *text, size_t byt
     return ACU_OK;
 }
 
+/* The future's submission, if it has a record. */
+static acu_status find_story(acu_future *future, acui_submission **found, const char *function)
+{
+    bool done = acui_future_state_of(future) == ACUI_FUTURE_DONE;
+    bool planned = atomic_load_explicit(&future->planned, memory_order_acquire);
+    if (!planned && !done)
+        return ACU_NOT_READY;
+    if (!planned)
+        return acui_fail(ACU_ERR_INVALID, "%s: it ended before it was planned, or is the "
+                                          "future of a load or a group", function);
+    *found = future->submission;
+    if (!(*found)->story)
+        return acui_fail(ACU_ERR_INVALID, "%s: it was submitted without `explain`", function);
+    return ACU_OK;
+}
+
 acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, size_t bytes,
                        size_t *needed)
 {
+    acui_submission *s;
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(check_text(form, text, bytes, __func__));
     acui_future_state state = acui_future_state_of(future);
-    bool planned = atomic_load_explicit(&future->planned, memory_order_acquire);
-    if (!planned && state != ACUI_FUTURE_DONE)
-        return ACU_NOT_READY;
-    if (!planned)
-        return acui_fail(ACU_ERR_INVALID, "acu_explain: it ended before it was planned, or is the "
-                                          "future of a load or a group");
-    acui_submission *s = future->submission;
-    if (!s->story)
-        return acui_fail(ACU_ERR_INVALID, "acu_explain: it was submitted without `explain`");
+    acu_status found = find_story(future, &s, __func__);
+    if (found != ACU_OK)
+        return found;
     acui_out out = {.text = text, .room = bytes};
     const char *outcome = state != ACUI_FUTURE_DONE   ? "in flight"
                           : future->status == ACU_OK ? "complete"
@@ -260,6 +292,37 @@ acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, si
     if (needed)
         *needed = out.needed + 1;
     return ACU_OK;
+}
+
+static uint64_t earlier(uint64_t known, uint64_t time)
+{
+    return time && (!known || time < known) ? time : known;
+}
+
+acu_status acu_future_times(acu_future *future, acu_times *times)
+{
+    acui_submission *s;
+    ACUI_CHECK(future, FUTURE);
+    acu_status found = find_story(future, &s, __func__);
+    if (found != ACU_OK)
+        return found;
+    acui_story *story = s->story;
+    pthread_mutex_lock(&story->lock);
+    acu_times all = {.composed = story->composed, .planned = story->planned, .over = story->over};
+    for (const acui_told_part *part = story->parts; part; part = part->next) {
+        all.parts++;
+        all.issued = earlier(all.issued, part->issued ? part->issued : part->issue);
+        if (!part->ended)
+            continue;
+        all.timed++;
+        all.began = earlier(all.began, part->began);
+        all.ended = part->ended > all.ended ? part->ended : all.ended;
+        all.device += part->ended - part->began;
+    }
+    pthread_mutex_unlock(&story->lock);
+    if (!all.over) /* it was given up, and is still on its way */
+        return ACU_NOT_READY;
+    return acui_struct_write(times, &all, sizeof all, __func__);
 }
 
 acu_status acu_explain_op(acu_op *op, acu_explain_form form, char *text, size_t bytes,

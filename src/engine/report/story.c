@@ -6,9 +6,14 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
-acui_story *acui_story_new(void)
+/* Submissions with a record that are not over, and the number of the last part. Relaxed. */
+static _Atomic(uint32_t) flying;
+static _Atomic(uint64_t) last_part;
+
+acui_story *acui_story_new(const acu_submit_options *options)
 {
     acui_story *story = ACUI_NEW(acui_story);
     if (!story) {
@@ -18,13 +23,22 @@ acui_story *acui_story_new(void)
     pthread_mutex_init(&story->lock, NULL);
     acui_arena_begin(&story->arena, NULL, 0);
     story->end = &story->parts;
+    atomic_store_explicit(&story->refs, 1, memory_order_relaxed);
+    story->asked = options->explain;
+    story->thread = acui_thread_id();
+    story->flying = atomic_fetch_add_explicit(&flying, 1, memory_order_relaxed) + 1;
+    if (options->name)
+        snprintf(story->name, sizeof story->name, "%s", options->name);
+    story->composed = acui_now();
     return story;
 }
 
-void acui_story_free(acui_story *story)
+void acui_story_put(acui_story *story)
 {
-    if (!story)
+    if (!story || !acui_refs_drop(&story->refs))
         return;
+    if (!story->over) /* its submission was refused */
+        atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed);
     acui_arena_clear(&story->arena);
     pthread_mutex_destroy(&story->lock);
     acui_free(story);
@@ -82,6 +96,8 @@ static void tell_part(acui_story *story, acui_task *task)
                              .point = task->point,
                              .device = task->device->info.ordinal,
                              .host = !task->stream,
+                             .id = 1 + atomic_fetch_add_explicit(&last_part, 1,
+                                                                 memory_order_relaxed),
                              .nodes_end = &part->nodes,
                              .runs_end = &part->runs};
     for (size_t i = 0; i < task->count; i++)
@@ -119,8 +135,12 @@ void acui_story_waits(acui_task *tasks)
     acui_story *story = tasks ? tasks->submission->story : NULL;
     if (!story)
         return;
+    uint64_t now = acui_now();
     pthread_mutex_lock(&story->lock);
-    for (acui_task *task = tasks; task; task = task->next)
+    story->number = tasks->point->owner;
+    for (acui_task *task = tasks; task; task = task->next) {
+        if (task->told)
+            task->told->entered = now;
         for (size_t i = task->told ? task->before_count : 0; i-- > 0;) {
             const acui_before *before = &task->before[i];
             const acui_point *point = before->point;
@@ -132,6 +152,7 @@ void acui_story_waits(acui_task *tasks)
                                      .part = find_part(story, point),
                                      .file = point->file,
                                      .line = point->line,
+                                     .owner = point->owner,
                                      .data = before->data,
                                      .wished = before->wished,
                                      .memory = point->allocation || point->growth,
@@ -143,6 +164,7 @@ void acui_story_waits(acui_task *tasks)
                 told->how = ACUI_HOW_OVER;
             task->told->waits = told;
         }
+    }
     pthread_mutex_unlock(&story->lock);
 }
 
@@ -179,16 +201,67 @@ void acui_story_run(const acui_task *task, const acui_run *run, const acui_told_
     pthread_mutex_unlock(&story->lock);
 }
 
+void acui_story_issue(const acui_task *task)
+{
+    if (!task->told)
+        return;
+    acui_story *story = task->submission->story;
+    pthread_mutex_lock(&story->lock);
+    task->told->issuer = acui_thread_id();
+    task->told->issue = acui_now();
+    pthread_mutex_unlock(&story->lock);
+}
+
 void acui_story_issued(const acui_task *task)
 {
     if (!task->told)
         return;
     acui_story *story = task->submission->story;
     pthread_mutex_lock(&story->lock);
-    task->told->issued = true;
+    task->told->issued = acui_now();
     if (task->stream) {
         task->told->stream = task->stream->id;
         task->told->mark = task->number;
     }
     pthread_mutex_unlock(&story->lock);
+}
+
+/* ---- the end ---- */
+
+void acui_story_task_over(const acui_task *task)
+{
+    if (!task->told)
+        return;
+    acui_story *story = task->submission->story;
+    uint64_t now = acui_now();
+    acui_ran ran = acui_timing_read(task, now);
+    pthread_mutex_lock(&story->lock);
+    task->told->over = now;
+    task->told->began = ran.began;
+    task->told->ended = ran.ended;
+    pthread_mutex_unlock(&story->lock);
+}
+
+void acui_story_planned(const acui_submission *submission)
+{
+    acui_story *story = submission->story;
+    if (!story)
+        return;
+    pthread_mutex_lock(&story->lock);
+    story->planned = acui_now();
+    pthread_mutex_unlock(&story->lock);
+}
+
+void acui_story_over(const acui_submission *submission)
+{
+    acui_story *story = submission->story;
+    if (!story)
+        return;
+    pthread_mutex_lock(&story->lock);
+    story->over = acui_now();
+    story->status = submission->order.failed ? submission->order.status
+                    : acui_gave_up(submission) ? ACU_ERR_CANCELLED : ACU_OK;
+    story->flying_then = atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed) - 1;
+    pthread_mutex_unlock(&story->lock);
+    acui_trace_story(story);
 }

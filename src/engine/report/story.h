@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The record of a submission that is to be explained: its parts (one for each task), what they came
- * behind, and how they went to the device. It outlives the plan, so it has copies of everything. If
- * there is no memory for a piece of it, the record lacks that piece, and nothing else happens.
+ * The record of a submission that is to be explained, or traced: its parts (one for each task),
+ * what they came behind, how they went to the device, and when. It outlives the plan, so it has
+ * copies of everything. If there is no memory for a piece of it, the record lacks that piece, and
+ * nothing else happens. All times are of acui_now; 0: not yet, or not known.
  */
 #ifndef ACUI_ENGINE_STORY_H
 #define ACUI_ENGINE_STORY_H
 
+#include "base/clock.h"
+#include "base/trace.h"
 #include "engine/engine.h"
 
 typedef enum acui_how { /* how a part came behind something */
@@ -24,6 +27,7 @@ typedef struct acui_told_wait {
     const struct acui_told_part *part; /* of the same submission; NULL: of another one */
     const char *file;        /* of its first operation; NULL: not known */
     int line;
+    uint64_t owner;          /* the number of its submission; 0: it is of none */
     /* `data`: the part reads what that wrote; `wished`: the program asked for this; `memory`: that
      * makes memory. */
     bool data, wished, memory;
@@ -59,8 +63,12 @@ typedef struct acui_told_part {
     const acui_point *point;
     int device;
     bool host;
-    bool issued;
     uint64_t stream, mark; /* once it is issued */
+    uint64_t id;           /* in this process */
+    pid_t issuer;          /* the thread that issued it */
+    uint64_t entered, issue, issued, over; /* `issue`: when issuing began */
+    uint64_t began, ended; /* on the device, if it had timing events */
+    CUevent begin, end;    /* these; the device's (timing.c); NULL: it has none */
     acui_told_node *nodes, **nodes_end;
     acui_told_wait *waits;
     acui_told_run *runs, **runs_end;
@@ -71,16 +79,57 @@ typedef struct acui_story {
     acui_arena arena;
     acui_told_part *parts, **end;
     int count;
+    _Atomic(uint32_t) refs;   /* the submission's, and the trace's */
+    acui_trace_record record; /* for the trace */
+    bool asked;               /* by the program, for acu_explain; else it is for the trace */
+    uint64_t number;          /* of the submission, as `owner` of a point; 0: it has no tasks */
+    char name[ACUI_OP_NAME];  /* of the submission; "": none */
+    pid_t thread;             /* the thread that planned it */
+    uint64_t composed, planned, over;
+    uint32_t flying, flying_then; /* submissions in flight, with it and when it was over */
+    acu_status status;
 } acui_story;
 
-acui_story *acui_story_new(void); /* NULL: no memory (record set) */
-void acui_story_free(acui_story *story);
+/* Whether a submission needs a record. */
+static inline bool acui_story_wanted(const acu_submit_options *options)
+{
+    return options->explain || acui_tracing();
+}
+
+acui_story *acui_story_new(const acu_submit_options *options); /* NULL: no memory (record set) */
+void acui_story_put(acui_story *story); /* a reference; NULL is fine */
 
 /* These do nothing for tasks that have no record. */
 void acui_story_tasks(acui_submission *submission, acui_task *tasks); /* the tasks were made */
 void acui_story_waits(acui_task *tasks); /* the tasks were entered; order lock held */
 void acui_story_wait(const acui_task *task, const acui_point *point, uint64_t stream, acui_how how);
 void acui_story_run(const acui_task *task, const acui_run *run, const acui_told_run *told);
+void acui_story_issue(const acui_task *task); /* issuing it, or running it on the host, begins */
 void acui_story_issued(const acui_task *task);
+void acui_story_task_over(const acui_task *task); /* its point is over; not under a lock */
+void acui_story_planned(const acui_submission *submission); /* all its tasks are entered */
+void acui_story_over(const acui_submission *submission);    /* its future is about to resolve */
+
+/* ---- timing.c: when a part began and ended on its device ---- */
+/* The task's stream is the issuer's alone, and what comes next is the task's work, or its mark. */
+void acui_timing_begin(const acui_task *task);
+void acui_timing_end(const acui_task *task);
+/* The part was over at that time: when it ran, by the host's clock; 0: not known. Driver calls, so
+ * not under a lock. */
+typedef struct acui_ran {
+    uint64_t began, ended;
+} acui_ran;
+acui_ran acui_timing_read(const acui_task *task, uint64_t over);
+
+/* ---- trace.c: records for the trace ---- */
+void acui_trace_story(acui_story *story); /* it is over */
+/* From `from` until now this thread did something for the future: `what` is "callback" or the name
+ * of a waiting function. NULL: for no future in particular. */
+void acui_trace_span(const char *what, acu_future *future, uint64_t from);
+/* The time for acui_trace_span; 0: no trace is on. */
+static inline uint64_t acui_trace_from(void)
+{
+    return acui_tracing() ? acui_now() : 0;
+}
 
 #endif

@@ -49,7 +49,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
         return NULL;
     }
-    if (options->explain && !(s->story = acui_story_new())) {
+    if (acui_story_wanted(options) && !(s->story = acui_story_new(options)) && options->explain) {
         acui_free(s);
         return NULL;
     }
@@ -218,6 +218,7 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     if (status == ACU_OK) {
         acui_count_submitted();
         s->planning.stage = ACUI_SUBMITTED;
+        acui_story_planned(s);
         acui_values_clear(&values);
         if (future)
             acui_future_give_results(future, &results);

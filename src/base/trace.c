@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The trace that is on. Records wait in a list, which is bounded, until the trace's thread writes
+ * them: at the latest a tenth of a second later. The thread starts with the first record, and ends
+ * with the trace or with the last close.
+ *
+ * Locks: `control` for starting and stopping, which may block; `lock` for the list, a leaf. The
+ * thread alone has `out` while it runs.
+ */
+#include "base/trace.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fork.h"
+#include "base/object.h"
+#include "base/options.h"
+#include "base/threads.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MOST = 8192,        /* records that wait */
+    SOON = 1024,        /* so many are written without waiting for more */
+    ENCODED = 64 * 1024 /* bytes that are encoded before they are written to the file */
+};
+#define PERIOD ACU_MS(100)
+#define DEFAULT_BYTES (UINT64_C(64) << 20)
+#define DEFAULT_TIMED 1000u
+
+_Atomic(bool) acui_trace_on;
+
+static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    acui_trace_record *first, **end;
+    size_t count;
+    bool begun;   /* a trace is on, for acu_trace_stop; changed under `control` too */
+    bool running; /* the thread is there, and its list is looked at */
+    bool stop;
+    pthread_t thread;
+    uint64_t records;
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &trace.first};
+
+static acui_trace_out out = {.fd = -1};
+static void (*sample)(acui_trace_out *out); /* set before there is a record */
+
+/* Relaxed counters. */
+static _Atomic(uint64_t) dropped, timed;
+static struct { /* relaxed: a thread that reads an old second lets one more through */
+    _Atomic(uint64_t) second, used;
+    _Atomic(uint64_t) most;
+} budget;
+
+/* ---- what comes in ---- */
+
+void acui_trace_lose(void)
+{
+    atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+}
+
+bool acui_trace_timed(void)
+{
+    uint64_t most = atomic_load_explicit(&budget.most, memory_order_relaxed);
+    if (!acui_tracing() || most == 0)
+        return false;
+    uint64_t second = acui_now() / ACU_MS(1000);
+    if (atomic_exchange_explicit(&budget.second, second, memory_order_relaxed) != second)
+        atomic_store_explicit(&budget.used, 0, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&budget.used, 1, memory_order_relaxed) >= most)
+        return false;
+    atomic_fetch_add_explicit(&timed, 1, memory_order_relaxed);
+    return true;
+}
+
+void acui_trace_set_sample(void (*fn)(acui_trace_out *))
+{
+    pthread_mutex_lock(&trace.lock);
+    sample = fn;
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static void *run(void *unused);
+
+void acui_trace_push(acui_trace_record *record)
+{
+    record->next = NULL;
+    pthread_mutex_lock(&trace.lock);
+    bool taken = acui_tracing() && trace.count < MOST;
+    if (taken && !trace.running) { /* else `rest` ends it, or goes through the list once it has */
+        trace.running = acui_thread_start(&trace.thread, "acuda-trace", run);
+        taken = trace.running;
+    }
+    if (taken) {
+        *trace.end = record;
+        trace.end = &record->next;
+        trace.count++;
+        if (trace.count == 1 || trace.count == SOON)
+            pthread_cond_signal(&trace.wake);
+    }
+    pthread_mutex_unlock(&trace.lock);
+    if (!taken) {
+        acui_trace_lose();
+        record->drop(record);
+    }
+}
+
+/* ---- the thread ---- */
+
+/* Writes the records. Returns how many of them got into the file's buffer. */
+static uint64_t write_all(acui_trace_record *record)
+{
+    uint64_t written = 0;
+    while (record) {
+        acui_trace_record *next = record->next;
+        if (!out.failure) {
+            record->write(record, &out);
+            written++;
+        }
+        record->drop(record);
+        if (out.pb.used >= ENCODED || out.file_bytes + out.pb.used >= out.max_bytes)
+            acui_trace_write(&out);
+        record = next;
+    }
+    if (sample && written)
+        sample(&out);
+    acui_trace_write(&out);
+    if (out.failure)
+        atomic_store_explicit(&acui_trace_on, false, memory_order_relaxed);
+    return written;
+}
+
+/* What waits now. Lock held, given up meanwhile. */
+static void write_waiting(void)
+{
+    acui_trace_record *first = trace.first;
+    trace.first = NULL;
+    trace.end = &trace.first;
+    trace.count = 0;
+    pthread_mutex_unlock(&trace.lock);
+    uint64_t written = write_all(first);
+    pthread_mutex_lock(&trace.lock);
+    trace.records += written;
+}
+
+static void *run(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&trace.lock);
+    while (!trace.stop) {
+        while (!trace.stop && !trace.first)
+            pthread_cond_wait(&trace.wake, &trace.lock);
+        uint64_t deadline = acui_deadline(PERIOD);
+        while (!trace.stop && trace.count < SOON &&
+               acui_cond_wait_until(&trace.wake, &trace.lock, deadline))
+            ;
+        write_waiting();
+    }
+    pthread_mutex_unlock(&trace.lock);
+    return NULL;
+}
+
+/* Everything is written, and the thread has ended. `control` held. */
+static void rest(void)
+{
+    pthread_mutex_lock(&trace.lock);
+    if (trace.running) {
+        trace.stop = true;
+        pthread_cond_signal(&trace.wake);
+        pthread_mutex_unlock(&trace.lock);
+        pthread_join(trace.thread, NULL);
+        pthread_mutex_lock(&trace.lock);
+        while (trace.first)
+            write_waiting();
+        trace.running = trace.stop = false;
+        acui_pb_free(&out.pb); /* all of it is written */
+    }
+    pthread_mutex_unlock(&trace.lock);
+}
+
+void acui_trace_rest(void)
+{
+    pthread_mutex_lock(&control);
+    rest();
+    pthread_mutex_unlock(&control);
+}
+
+/* ---- starting and stopping ---- */
+
+/* The child of a fork has no part in its parent's trace; the file is the parent's. */
+static void in_child(void)
+{
+    atomic_store_explicit(&acui_trace_on, false, memory_order_relaxed);
+    pthread_mutex_init(&control, NULL);
+    pthread_mutex_init(&trace.lock, NULL);
+    acui_cond_init(&trace.wake);
+    trace.begun = trace.running = trace.stop = false;
+    trace.first = NULL;
+    trace.end = &trace.first;
+    trace.count = 0;
+    if (out.fd >= 0)
+        close(out.fd);
+    out.fd = -1;
+}
+
+static void prepare(void)
+{
+    acui_cond_init(&trace.wake);
+    pthread_atfork(NULL, NULL, in_child);
+}
+
+static acu_status begin(const char *path, const acu_trace_options *options, const char *asked_by)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (options->max_bytes && options->max_bytes < 4096)
+        return acui_fail(ACU_ERR_INVALID, "%s: files of %llu bytes are too small: at least 4096",
+                         asked_by, (unsigned long long)options->max_bytes);
+    if (trace.begun)
+        return acui_fail(ACU_ERR_BUSY, "%s: a trace is on already: %s", asked_by, out.path);
+    pthread_once(&once, prepare);
+    out.max_bytes = options->max_bytes ? options->max_bytes : DEFAULT_BYTES;
+    out.files = options->files ? options->files : 2;
+    out.bytes = out.rotated = 0;
+    out.failure = 0;
+    out.lacked = false;
+    ACUI_TRY(acui_trace_open(&out, path, asked_by));
+    unsigned most = options->timed_per_second ? options->timed_per_second : DEFAULT_TIMED;
+    atomic_store_explicit(&budget.most, options->untimed ? 0 : most, memory_order_relaxed);
+    atomic_store_explicit(&dropped, 0, memory_order_relaxed);
+    atomic_store_explicit(&timed, 0, memory_order_relaxed);
+    pthread_mutex_lock(&trace.lock);
+    trace.records = 0;
+    trace.begun = true;
+    pthread_mutex_unlock(&trace.lock);
+    atomic_store_explicit(&acui_trace_on, true, memory_order_relaxed);
+    return ACU_OK;
+}
+
+acu_status acu_trace_start(const char *path, const acu_trace_options *options)
+{
+    acu_trace_options known;
+    ACUI_REFUSE_FORK();
+    if (!path)
+        return acui_fail(ACU_ERR_INVALID, "acu_trace_start: the path is NULL");
+    ACUI_TRY(acui_options_read(&known, sizeof known, options, __func__));
+    pthread_mutex_lock(&control);
+    acu_status status = begin(path, &known, __func__);
+    pthread_mutex_unlock(&control);
+    return status;
+}
+
+acu_status acui_trace_from_environment(void)
+{
+    static bool done; /* once in a process: stopping it is final */
+    pthread_mutex_lock(&control);
+    const char *path = done ? NULL : secure_getenv("ACUDA_TRACE");
+    acu_status status = ACU_OK;
+    if (path && path[0] && !trace.begun)
+        status = begin(path, &(acu_trace_options){.size = sizeof(acu_trace_options)},
+                       "ACUDA_TRACE");
+    done = status == ACU_OK;
+    pthread_mutex_unlock(&control);
+    return status;
+}
+
+/* `control` held. */
+static acu_status end(void)
+{
+    char reason[64];
+    if (!trace.begun)
+        return acui_fail(ACU_ERR_INVALID, "acu_trace_stop: no trace is on");
+    atomic_store_explicit(&acui_trace_on, false, memory_order_relaxed);
+    rest();
+    acui_trace_write(&out); /* the head, if there was no record */
+    acui_trace_close(&out);
+    pthread_mutex_lock(&trace.lock);
+    trace.begun = false;
+    pthread_mutex_unlock(&trace.lock);
+    if (out.failure)
+        return acui_fail(ACU_ERR_IO, "acu_trace_stop: %s: %s; the trace ends before that", out.path,
+                         strerror_r(out.failure, reason, sizeof reason));
+    return out.lacked ? acui_fail(ACU_ERR_NO_MEMORY, "acu_trace_stop: %s: there was no memory for "
+                                  "some of the records", out.path)
+                      : ACU_OK;
+}
+
+acu_status acu_trace_stop(void)
+{
+    ACUI_REFUSE_FORK();
+    pthread_mutex_lock(&control);
+    acu_status status = end();
+    pthread_mutex_unlock(&control);
+    return status;
+}
+
+acu_status acu_trace_stats(acu_trace_statistics *stats)
+{
+    ACUI_REFUSE_FORK();
+    pthread_mutex_lock(&control);
+    rest(); /* `out` is the thread's while that runs; it starts again with the next record */
+    pthread_mutex_lock(&trace.lock);
+    acu_trace_statistics all = {
+        .on = trace.begun && acui_tracing(),
+        .records = trace.records,
+        .dropped = atomic_load_explicit(&dropped, memory_order_relaxed),
+        .timed = atomic_load_explicit(&timed, memory_order_relaxed)};
+    pthread_mutex_unlock(&trace.lock);
+    all.bytes = out.bytes;
+    all.rotated = out.rotated;
+    pthread_mutex_unlock(&control);
+    return acui_struct_write(stats, &all, sizeof all, __func__);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The trace (acuda/trace.h). Whoever has something to tell pushes a record; a thread of the trace's
+ * writes records as packets of Perfetto's. It is in the library, not beside it: what it tells is
+ * known only inside the engine, the encoder is a page, and with the trace off it costs one relaxed
+ * load for each submission.
+ *
+ *   trace.c          the trace that is on: records, the thread, starting and stopping
+ *   trace_packets.c  Perfetto's packets: tracks, slices, counters
+ *   trace_file.c     the files: full ones are put aside
+ */
+#ifndef ACUI_BASE_TRACE_H
+#define ACUI_BASE_TRACE_H
+
+#include "base/protobuf.h"
+
+#include <acuda/trace.h>
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+/* ---- for those who have something to tell ---- */
+
+/* Relaxed: what just begins or ends while a trace starts or stops may be in it or not. */
+extern _Atomic(bool) acui_trace_on;
+static inline bool acui_tracing(void)
+{
+    return atomic_load_explicit(&acui_trace_on, memory_order_relaxed);
+}
+
+typedef struct acui_trace_out acui_trace_out;
+
+/* A record. The trace has it from when it is pushed until it calls `drop`, on whatever thread. */
+typedef struct acui_trace_record {
+    struct acui_trace_record *next;
+    void (*write)(struct acui_trace_record *record, acui_trace_out *out); /* the trace's thread */
+    void (*drop)(struct acui_trace_record *record);
+} acui_trace_record;
+
+void acui_trace_push(acui_trace_record *record);
+void acui_trace_lose(void);  /* there was no memory for a record */
+bool acui_trace_timed(void); /* whether one more part may have timing events */
+
+/* Called by the thread about ten times a second, to write counters; set once. */
+void acui_trace_set_sample(void (*sample)(acui_trace_out *out));
+
+acu_status acui_trace_from_environment(void); /* a device is about to be opened */
+void acui_trace_rest(void); /* the last close: write everything, and end the thread */
+
+pid_t acui_thread_id(void); /* the calling thread's number in the system */
+
+/* ---- for writing records: trace_packets.c ---- */
+
+enum { /* kinds of tracks: the upper byte of their number */
+    ACUI_TRACK_PROCESS = 1,
+    ACUI_TRACK_THREAD,
+    ACUI_TRACK_SUBMISSION,
+    ACUI_TRACK_PART,
+    ACUI_TRACK_STREAM,
+    ACUI_TRACK_COUNTER
+};
+
+static inline uint64_t acui_track(unsigned kind, uint64_t number)
+{
+    return (uint64_t)kind << 56 | (number & ((UINT64_C(1) << 56) - 1));
+}
+
+typedef struct acui_trace_note { /* what is shown beside an event */
+    const char *name;
+    const char *text; /* NULL: the number */
+    uint64_t number;
+} acui_trace_note;
+
+typedef struct acui_trace_event {
+    uint64_t track, at; /* at: of acui_now */
+    const char *name;
+    const char *file; /* NULL: none */
+    int line;
+    uint64_t flow;    /* an arrow that begins or goes on here; 0: none */
+    uint64_t flow_to; /* one that ends here */
+    const acui_trace_note *notes;
+    size_t note_count;
+} acui_trace_event;
+
+void acui_trace_begin(acui_trace_out *out, const acui_trace_event *event); /* a slice */
+void acui_trace_end(acui_trace_out *out, uint64_t track, uint64_t at);
+void acui_trace_instant(acui_trace_out *out, const acui_trace_event *event);
+void acui_trace_count(acui_trace_out *out, const char *name, unsigned number, bool bytes,
+                      uint64_t at, uint64_t value);
+
+/* The track, described where the file does not know it yet. `once`: it is new. */
+uint64_t acui_trace_track(acui_trace_out *out, uint64_t track, const char *name, bool once);
+uint64_t acui_trace_thread(acui_trace_out *out, pid_t thread);
+
+/* ---- trace_file.c ---- */
+
+enum { ACUI_TRACE_PATH = 1024, ACUI_TRACKS = 256 };
+
+struct acui_trace_out {
+    acui_pb pb; /* not written to the file yet */
+    char path[ACUI_TRACE_PATH];
+    int fd;
+    uint64_t max_bytes, file_bytes;
+    unsigned files;
+    uint64_t seen[ACUI_TRACKS]; /* tracks that the file knows: a ring, so a few are told twice */
+    size_t seen_count;
+    uint64_t bytes, rotated;
+    int failure; /* errno; 0: none so far */
+    bool lacked; /* there was no memory for some of it */
+};
+
+acu_status acui_trace_open(acui_trace_out *out, const char *path, const char *asked_by);
+void acui_trace_write(acui_trace_out *out); /* all that is encoded; perhaps begin a new file */
+void acui_trace_close(acui_trace_out *out);
+void acui_trace_head(acui_trace_out *out); /* of trace_packets.c: what each file begins with */
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Records for the trace (base/trace.h): of a submission that is over, from its story; and of what
+ * threads do for futures besides. */
+#include "base/alloc.h"
+#include "engine/future.h"
+#include "engine/report/story.h"
+#include "memory/pool.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* ---- a submission ---- */
+
+static const acui_told_node *subject_of(const acui_told_part *part)
+{
+    const acui_told_node *node = part->nodes;
+    while (node && node->first && node->next)
+        node = node->next;
+    return node;
+}
+
+/* Not before `least`: a part that never was issued, or ran on no device, has no such time. */
+static uint64_t at_least(uint64_t time, uint64_t least)
+{
+    return time > least ? time : least;
+}
+
+static void slice(acui_trace_out *out, const acui_trace_event *event, uint64_t end)
+{
+    acui_trace_begin(out, event);
+    acui_trace_end(out, event->track, at_least(end, event->at));
+}
+
+static const char *reason(const acui_told_wait *wait)
+{
+    if (wait->memory)
+        return "memory";
+    if (wait->load)
+        return "loading";
+    return wait->data ? "reads what that wrote"
+                      : wait->wished ? "was to come later" : "overwrites what that uses";
+}
+
+/* Arrows are numbered by both ends. */
+static uint64_t arrow(uint64_t from, const acui_told_part *to)
+{
+    return from ? (from * UINT64_C(0x9e3779b97f4a7c15)) ^ to->id : 0;
+}
+
+/* What the part came behind: an instant for each, at the time it was entered, with an arrow from
+ * the part or the other submission that it waited for. What was over by then is left out. */
+static void write_waits(acui_trace_out *out, uint64_t track, const acui_told_part *part)
+{
+    static const char *const how[] = {"not issued", "over",  "on the same stream",
+                                      "implied",    "event", "on the host"};
+    for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
+        if (wait->how == ACUI_HOW_OVER)
+            continue;
+        uint64_t from = wait->part    ? acui_track(ACUI_TRACK_PART, wait->part->id)
+                        : wait->owner ? acui_track(ACUI_TRACK_SUBMISSION, wait->owner)
+                                      : 0;
+        uint64_t number = arrow(from, part);
+        if (number)
+            acui_trace_instant(out, &(acui_trace_event){.track = from, .at = part->entered,
+                                                        .name = "awaited", .flow = number});
+        const acui_trace_note notes[] = {{.name = "why", .text = reason(wait)},
+                                         {.name = "how", .text = how[wait->how]},
+                                         {.name = "submission", .number = wait->owner}};
+        acui_trace_instant(out, &(acui_trace_event){.track = track, .at = part->entered,
+                                                    .name = "behind", .file = wait->file,
+                                                    .line = wait->line, .flow_to = number,
+                                                    .notes = notes, .note_count = 3});
+    }
+}
+
+/* On the track of the stream, if the device's times are known; a stream runs one part at a time. */
+static void write_device(acui_trace_out *out, const acui_told_part *part,
+                         const acui_trace_event *like)
+{
+    char name[64];
+    snprintf(name, sizeof name, "device %d stream %llu", part->device,
+             (unsigned long long)part->stream);
+    acui_trace_event event = *like;
+    event.track = acui_track(ACUI_TRACK_STREAM, (uint64_t)part->device << 32 | part->stream);
+    event.at = part->began;
+    acui_trace_track(out, event.track, name, false);
+    slice(out, &event, part->ended);
+}
+
+static const char *served(const acui_told_part *part)
+{
+    if (part->host)
+        return "host";
+    return part->runs && part->runs->hit ? "executable graph" : "direct";
+}
+
+static const char *kind_of(const acui_told_node *node)
+{
+    static const char *const names[] = {
+#define ACU_X(id, name, counted) name,
+        ACUI_NODES(ACU_X)
+#undef ACU_X
+    };
+    return node ? names[node->kind] : "nothing";
+}
+
+/* What became of the part: it waited, was issued, was on the device or on its way there, and ended
+ * before that was noticed. */
+static void write_stages(acui_trace_out *out, uint64_t track, const acui_told_part *part)
+{
+    uint64_t end = at_least(part->over, part->entered);
+    uint64_t issue = part->issue ? part->issue : end;
+    uint64_t issued = at_least(part->issued, issue);
+    write_waits(out, track, part);
+    slice(out, &(acui_trace_event){.track = track, .at = part->entered, .name = "waits"}, issue);
+    if (part->issued)
+        slice(out, &(acui_trace_event){.track = track, .at = issue, .name = "issue"}, issued);
+    if (!part->ended)
+        return;
+    uint64_t began = at_least(part->began, issued), ended = at_least(part->ended, began);
+    slice(out, &(acui_trace_event){.track = track, .at = issued, .name = "on its way"}, began);
+    slice(out, &(acui_trace_event){.track = track, .at = began, .name = "on the device"}, ended);
+    slice(out, &(acui_trace_event){.track = track, .at = ended, .name = "to be noticed"}, end);
+}
+
+static void write_part(acui_trace_out *out, const acui_story *story, const acui_told_part *part)
+{
+    const acui_told_node *node = subject_of(part);
+    const acui_trace_note notes[] = {
+        {.name = "submission", .number = story->number},
+        {.name = "part", .number = (uint64_t)part->number},
+        {.name = "kind", .text = kind_of(node)},
+        {.name = "issued as", .text = served(part)},
+        {.name = "device", .number = (uint64_t)part->device},
+        {.name = "stream", .number = part->stream},
+        {.name = "device_ns", .number = part->ended - part->began}};
+    acui_trace_event event = {.track = acui_track(ACUI_TRACK_PART, part->id), .at = part->entered,
+                              .name = node ? node->name : "nothing", .notes = notes,
+                              .note_count = part->ended ? 7 : 6};
+    if (node && node->site.file) {
+        event.file = node->site.file;
+        event.line = node->site.line;
+    }
+    acui_trace_track(out, event.track, "parts", true);
+    acui_trace_begin(out, &event);
+    write_stages(out, event.track, part);
+    acui_trace_end(out, event.track, at_least(part->over, part->entered));
+    if (part->ended)
+        write_device(out, part, &event);
+    if (part->issued && part->issuer) {
+        event.track = acui_trace_thread(out, part->issuer);
+        event.at = part->issue;
+        slice(out, &event, part->issued);
+    }
+}
+
+static const char *name_of(const acui_story *story)
+{
+    const acui_told_node *node = story->parts ? subject_of(story->parts) : NULL;
+    return story->name[0] ? story->name : node ? node->name : "submission";
+}
+
+static void write_submission(acui_trace_out *out, const acui_story *story)
+{
+    const acui_trace_note notes[] = {
+        {.name = "submission", .number = story->number},
+        {.name = "parts", .number = (uint64_t)story->count},
+        {.name = "status", .text = acu_status_name(story->status)}};
+    acui_trace_event event = {.track = acui_track(ACUI_TRACK_SUBMISSION, story->number),
+                              .at = story->composed, .name = name_of(story), .notes = notes,
+                              .note_count = 3};
+    acui_trace_track(out, event.track, "submissions", true);
+    acui_trace_begin(out, &event);
+    slice(out, &(acui_trace_event){.track = event.track, .at = story->composed, .name = "plan"},
+          story->planned);
+    acui_trace_end(out, event.track, at_least(story->over, story->planned));
+    event.track = acui_trace_thread(out, story->thread);
+    slice(out, &event, story->planned);
+    acui_trace_count(out, "submissions in flight", 0, false, story->composed, story->flying);
+    acui_trace_count(out, "submissions in flight", 0, false, story->over, story->flying_then);
+}
+
+static acui_story *story_of(acui_trace_record *record)
+{
+    return (acui_story *)((char *)record - offsetof(acui_story, record));
+}
+
+static void write_story(acui_trace_record *record, acui_trace_out *out)
+{
+    acui_story *story = story_of(record);
+    pthread_mutex_lock(&story->lock);
+    write_submission(out, story);
+    for (const acui_told_part *part = story->parts; part; part = part->next)
+        if (part->entered)
+            write_part(out, story, part);
+    pthread_mutex_unlock(&story->lock);
+}
+
+static void drop_story(acui_trace_record *record)
+{
+    acui_story_put(story_of(record));
+}
+
+/* ---- what threads do besides ---- */
+
+typedef struct span {
+    acui_trace_record record;
+    const char *what;
+    char name[ACUI_OP_NAME];
+    uint64_t number, from, to;
+    pid_t thread;
+} span;
+
+static void write_span(acui_trace_record *record, acui_trace_out *out)
+{
+    const span *s = (const span *)record;
+    const acui_trace_note notes[] = {{.name = "submission", .number = s->number},
+                                     {.name = "of", .text = s->name}};
+    acui_trace_event event = {.track = acui_trace_thread(out, s->thread), .at = s->from,
+                              .name = s->what, .notes = notes, .note_count = s->number ? 2 : 0};
+    slice(out, &event, s->to);
+    if (!s->number)
+        return;
+    event.track = acui_track(ACUI_TRACK_SUBMISSION, s->number);
+    acui_trace_instant(out, &event);
+}
+
+static void drop_span(acui_trace_record *record)
+{
+    acui_free(record);
+}
+
+void acui_trace_span(const char *what, acu_future *future, uint64_t from)
+{
+    span *s = ACUI_NEW(span);
+    if (!s) {
+        acui_trace_lose();
+        return;
+    }
+    s->record = (acui_trace_record){.write = write_span, .drop = drop_span};
+    s->what = what;
+    s->from = from;
+    s->to = acui_now();
+    s->thread = acui_thread_id();
+    const acui_submission *submission = future ? future->submission : NULL;
+    if (submission && submission->story) {
+        s->number = submission->story->number; /* fixed: it is over */
+        snprintf(s->name, sizeof s->name, "%s", submission->story->name);
+    }
+    acui_trace_push(&s->record);
+}
+
+/* ---- counters ---- */
+
+static void sample(acui_trace_out *out)
+{
+    for (int i = 0; i < ACUI_MAX_DEVICES; i++) {
+        acu_device *device = acui_device_find(i);
+        if (!device)
+            continue;
+        char name[64];
+        acu_pool_statistics stats = {.size = sizeof stats};
+        if (acu_pool_stats(acu_device_pool(device), &stats) == ACU_OK) {
+            uint64_t now = acui_now();
+            unsigned number = 1 + 2 * (unsigned)i;
+            snprintf(name, sizeof name, "device %d memory in use", i);
+            acui_trace_count(out, name, number, true, now, stats.in_use);
+            snprintf(name, sizeof name, "device %d memory held", i);
+            acui_trace_count(out, name, number + 1, true, now, stats.held);
+        }
+        acu_device_release(device);
+    }
+}
+
+void acui_trace_story(acui_story *story)
+{
+    if (!acui_tracing())
+        return;
+    acui_trace_set_sample(sample);
+    story->record = (acui_trace_record){.write = write_story, .drop = drop_story};
+    atomic_fetch_add_explicit(&story->refs, 1, memory_order_relaxed);
+    acui_trace_push(&story->record);
+}
