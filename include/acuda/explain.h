@@ -40,7 +40,7 @@ ACU_API acu_status acu_explain(acu_future *future, acu_explain_form form, char *
 typedef struct acu_times {
     size_t size;       /* sizeof(acu_times), set by the caller */
     uint64_t composed; /* planning began: the call of acu_submit, or the runtime thread's turn */
-    uint64_t planned;  /* it was in order with everything else; parts were issued as they could be */
+    uint64_t planned;  /* it was in order with everything else; parts may be issued by then */
     uint64_t issued;   /* the first part was on its stream, or begun on the host */
     uint64_t began;    /* the device began with the first part that was timed, */
     uint64_t ended;    /* ... and was done with the last of them */
@@ -73,8 +73,8 @@ ACU_API acu_status acu_sync_timed(acu_device *device, acu_op *op, acu_tensor **t
                                   acu_times *times);
 
 /*
- * acu_explain for an op that was not submitted yet: what it is composed of, as the program wrote it.
- * The op is not consumed. Parts that were submitted elsewhere, by this thread or another, are shown
+ * acu_explain for an op that was not submitted yet: what it is composed of, as the program wrote
+ * it. The op is not consumed. Parts that were submitted elsewhere, by this thread or another, are shown
  * as planned, or as being planned, without what they are composed of. Any thread may call this that
  * has its own reference to the op; meanwhile, threads that submit ops with several users wait.
  * Errors: INVALID, NO_MEMORY.

@@ -49,7 +49,8 @@ static acu_tensor *zeros(acu_device *device)
     return x;
 }
 
-static acu_future *submit_named(acu_device *device, acu_op *op, acu_stream *stream, const char *name)
+static acu_future *submit_named(acu_device *device, acu_op *op, acu_stream *stream,
+                                const char *name)
 {
     acu_submit_options options = {
         .size = sizeof options, .explain = true, .stream = stream, .name = name};
