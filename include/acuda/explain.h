@@ -74,9 +74,10 @@ ACU_API acu_status acu_sync_timed(acu_device *device, acu_op *op, acu_tensor **t
 
 /*
  * acu_explain for an op that was not submitted yet: what it is composed of, as the program wrote
- * it. The op is not consumed. Parts that were submitted elsewhere, by this thread or another, are shown
- * as planned, or as being planned, without what they are composed of. Any thread may call this that
- * has its own reference to the op; meanwhile, threads that submit ops with several users wait.
+ * it. The op is not consumed. Parts that were submitted elsewhere, by this thread or another, are
+ * shown as planned, or as being planned, without what they are composed of. Any thread may call
+ * this that has its own reference to the op; meanwhile, threads that submit ops with several users
+ * wait.
  * Errors: INVALID, NO_MEMORY.
  */
 ACU_API acu_status acu_explain_op(acu_op *op, acu_explain_form form, char *text, size_t bytes,
