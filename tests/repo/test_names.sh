@@ -207,7 +207,8 @@ BEGIN {
     handles["acu_op"] = "op()"
     handles["acu_use"] = "use()"
     split("acu_open acu_close acu_device_reset acu_driver_open acu_driver_fail acu_staging_set " \
-          "acu_compile_configure acu_vendor_configure acu_op_retain acu_op_named", list, " ")
+          "acu_compile_configure acu_vendor_configure acu_op_retain acu_op_named " \
+          "acu_trace_start", list, " ")
     for (i in list) left_out[list[i]]
     # NULL is allowed in these: no device means any device, or that of the other operands; and if an op is
     # refused, its alternative runs.
