@@ -15,6 +15,15 @@ int cli_doctor(int count, char **words);
 int cli_run(int count, char **words);
 int cli_compile(int count, char **words);
 int cli_soft(int count, char **words);
+int cli_trace(int count, char **words);
+
+/* The options that several subcommands have: --json, --driver; their parser is a child of argp's,
+ * with a cli_common as its input, and refuses arguments. */
+typedef struct cli_common {
+    const char *driver; /* NULL: not given */
+    bool json;
+} cli_common;
+extern const struct argp cli_common_args;
 
 /* Prints "acuda: what: why" with the thread's record, and the compiler's whole log; CLI_FAILED. */
 int cli_fail(const char *what);

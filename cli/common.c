@@ -6,6 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct argp_option common_options[] = {
+    {"json", 'j', NULL, 0, "print JSON", 0},
+    {"driver", 'd', "WHICH", 0, "only gpu, software, or a driver's path", 0},
+    {0}};
+
+static error_t parse_common(int key, char *value, struct argp_state *state)
+{
+    cli_common *c = state->input;
+    switch (key) {
+    case 'j':
+        c->json = true;
+        return 0;
+    case 'd':
+        c->driver = value;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "no arguments are expected");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp cli_common_args = {common_options, parse_common, NULL, NULL, NULL, NULL, NULL};
+
 int cli_fail(const char *what)
 {
     char text[1024];

@@ -13,42 +13,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct argp_option options[] = {
-    {"json", 'j', NULL, 0, "print JSON", 0},
-    {"driver", 'd', "WHICH", 0, "only those of gpu, software, or a driver's path", 0},
-    {0}};
-
-typedef struct call {
-    const char *driver;
-    bool json;
-} call;
+static const struct argp_child children[] = {{&cli_common_args, 0, NULL, 0}, {0}};
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    call *c = state->input;
-    switch (key) {
-    case 'j':
-        c->json = true;
-        return 0;
-    case 'd':
-        c->driver = value;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "no arguments are expected");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)value;
+    if (key == ARGP_KEY_INIT)
+        state->child_inputs[0] = state->input;
+    return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
 }
 
 static const struct argp args = {
-    options,
+    NULL,
     parse,
     NULL,
     "List the devices that acuda can use: GPUs, and the software device.\v"
     "Exit status: 0 if there is a device, 1 if there is none or a driver fails. acuda doctor says "
     "more about what does not work.",
-    NULL,
+    children,
     NULL,
     NULL};
 
@@ -210,7 +192,7 @@ static void print_list(struct json_object *list)
 
 int cli_devices(int count, char **words)
 {
-    call c = {0};
+    cli_common c = {0};
     argp_parse(&args, count, words, 0, NULL, &c);
     const char *const both[] = {"gpu", "software"};
     const char *const *drivers = c.driver ? &c.driver : both;

@@ -20,15 +20,14 @@
 #define FIELDS 4    /* of a report: kind or state, name, text, advice; each ends in NUL */
 
 static const struct argp_option options[] = {
-    {"json", 'j', NULL, 0, "print JSON", 0},
-    {"driver", 'd', "WHICH", 0, "check gpu, software, or a driver's path", 0},
     {"strict", 's', NULL, 0, "notes count as failures for the exit status", 0},
     {"root", 'r', "FOLDER", 0, "look at FOLDER/dev and FOLDER/proc, as of a container", 0},
     {0}};
 
 typedef struct call {
     doctor doctor;
-    bool json, strict;
+    cli_common common;
+    bool strict;
     int failures, notes;
     char running[64]; /* the check that has begun and found nothing yet */
     struct json_object *checks;
@@ -38,11 +37,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 {
     call *c = state->input;
     switch (key) {
-    case 'j':
-        c->json = true;
-        return 0;
-    case 'd':
-        c->doctor.driver = value;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &c->common;
         return 0;
     case 's':
         c->strict = true;
@@ -50,13 +46,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case 'r':
         c->doctor.root = value;
         return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "no arguments are expected");
-        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
+
+static const struct argp_child children[] = {{&cli_common_args, 0, NULL, 0}, {0}};
 
 static const struct argp args = {
     options,
@@ -65,7 +60,7 @@ static const struct argp args = {
     "Find out whether acuda works here, and if not, why.\v"
     "Exit status: 0 if it works, 1 if something fails (with --strict also if something is noted), "
     "2 for wrong options. \"note\" is what acuda can do without.",
-    NULL,
+    children,
     NULL,
     NULL};
 
@@ -131,7 +126,7 @@ static void show(call *c, const char *state, const char *name, const char *text,
 {
     c->failures += strcmp(state, "fail") == 0;
     c->notes += strcmp(state, "note") == 0;
-    if (c->json) {
+    if (c->common.json) {
         struct json_object *check = json_object_new_object();
         json_object_object_add(check, "check", json_object_new_string(name));
         json_object_object_add(check, "state", json_object_new_string(state));
@@ -239,10 +234,11 @@ int cli_doctor(int count, char **words)
 {
     call c = {.doctor = {.root = ""}};
     argp_parse(&args, count, words, 0, NULL, &c);
-    c.checks = c.json ? json_object_new_array() : NULL;
+    c.doctor.driver = c.common.driver;
+    c.checks = c.common.json ? json_object_new_array() : NULL;
     check_in_child(&c);
     bool works = c.failures == 0 && (!c.strict || c.notes == 0);
-    if (c.json) {
+    if (c.common.json) {
         struct json_object *all = json_object_new_object();
         json_object_object_add(all, "works", json_object_new_boolean(works));
         json_object_object_add(all, "failures", json_object_new_int(c.failures));

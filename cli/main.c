@@ -14,6 +14,7 @@ static const struct {
     {"run", "compile a .cu file and launch a kernel of it on arrays and numbers", cli_run},
     {"compile", "compile a .cu file to PTX, and into the cache of compiled code", cli_compile},
     {"soft", "run any program of the CUDA driver API on the software device", cli_soft},
+    {"trace", "sum up a trace: where the time went, gaps, waits, copies", cli_trace},
 };
 
 #define COUNT (sizeof commands / sizeof *commands)

@@ -30,11 +30,11 @@ expect()
 }
 
 # ---- the command itself ----
-expect 0 'devices|doctor|run|compile|soft' "$acuda" --help
+expect 0 'devices|doctor|run|compile|soft|trace' "$acuda" --help
 expect 0 'acuda 0.' "$acuda" --version
 expect 2 'usage' "$acuda"
 expect 2 'no command "nothing"' "$acuda" nothing
-for command in devices doctor run compile soft; do
+for command in devices doctor run compile soft trace; do
     expect 0 'Usage: acuda '$command "$acuda" $command --help
     expect 2 'unrecognized option' "$acuda" $command --nonsense
 done
@@ -192,6 +192,66 @@ expect 2 'which program' "$acuda" soft
 expect 2 'SOFTCUDA_NAME=VALUE' "$acuda" soft -e PATH=x -- true
 expect 1 'nowhere' "$acuda" soft -- ./nowhere
 
+# ---- trace ----
+# One that acuda wrote (doctor copies, and launches a kernel), and one of which the sums are known.
+ACUDA_TRACE=d.pftrace expect 0 'acuda works here' "$acuda" doctor -d software --root good
+expect 0 'device 0: busy|on the device|Waits|Copies|Threads' "$acuda" trace d.pftrace
+expect 0 '"stages"|"operations"' "$acuda" trace --json d.pftrace
+head -c "$(($(stat -c %s d.pftrace) - 3))" d.pftrace >cut.pftrace # its process was killed
+expect 0 'device 0: busy' "$acuda" trace cut.pftrace
+expect 2 'name a trace' "$acuda" trace
+expect 2 'from 1 on' "$acuda" trace -n 0 d.pftrace
+expect 1 'nowhere' "$acuda" trace ./nowhere
+expect 1 'no trace' "$acuda" trace out
+if command -v python3 >/dev/null; then
+    python3 - >known.pftrace <<'END'
+import sys
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+def field(number, value): # a number, or a string or message
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+def packet(body): sys.stdout.buffer.write(field(1, body))
+def track(uuid, name): packet(field(60, field(1, uuid) + field(2, name)))
+def event(track, at, kind, name="", notes={}, line=0):
+    body = field(9, kind) + field(11, track) + field(23, name)
+    for key, value in notes.items():
+        body += field(4, field(10, key) + field(6 if isinstance(value, str) else 3, value))
+    packet(field(8, at * 1000000) + field(11, body + field(33, field(2, "a.c") + field(4, line))))
+def piece(track, at, end, name, **more):
+    event(track, at, 1, name, **more)
+    event(track, end, 2)
+track(1, "submissions"); track(2, "device 0 stream 1"); track(3, "device 0 stream 2"); track(4, "parts")
+piece(1, 0, 50, "all", notes={"status": "ACU_OK"})
+piece(2, 10, 20, "to", notes={"kind": "copy", "device": 0}, line=3)
+piece(3, 15, 30, "work", notes={"kind": "launch", "device": 0}, line=7)
+piece(2, 40, 50, "work", notes={"kind": "launch", "device": 0}, line=7)
+event(4, 0, 1, "work", line=7)
+event(4, 1, 3, "behind", notes={"why": "reads what that wrote", "how": "event"}, line=3)
+piece(4, 1, 6, "waits")
+event(4, 8, 2)
+END
+    "$acuda" trace --json known.pftrace | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+ms = 1000000
+assert s["submissions"] == 1 and s["failed"] == 0 and s["span_ns"] == 50 * ms, s
+d, = s["devices"]
+assert (d["busy_ns"], d["span_ns"], d["gaps"], d["longest_gap_ns"]) == (30 * ms, 40 * ms, 1, 10 * ms), d
+assert d["longest_gap_before"] == "work a.c:7", d
+assert [(o["what"], o["count"], o["ns"]) for o in s["operations"]] == [
+    ("work (launch) a.c:7", 2, 25 * ms), ("to (copy) a.c:3", 1, 10 * ms)], s
+assert [(o["what"], o["ns"]) for o in s["copies_alone"]] == [("to a.c:3", 5 * ms)], s
+assert [(o["what"], o["ns"]) for o in s["waits"]] == [
+    ("work a.c:7 behind a.c:3: reads what that wrote, event", 5 * ms)], s
+assert [(o["what"], o["ns"]) for o in s["stages"]] == [("waits", 5 * ms)], s'
+fi
+
 # ---- man page and completion ----
 if command -v man >/dev/null; then
     man --warnings -l "$here/cli/acuda.1" >page 2>complaints </dev/null || true
@@ -210,6 +270,7 @@ completes() # WORDS WANTED: what the last word can become
     )
 }
 completes 'acuda d' doctor
+completes 'acuda tr' trace
 completes 'acuda doctor --j' --json
 completes 'acuda doctor --driver ' software
 completes 'acuda run on' one.cu
