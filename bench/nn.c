@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Attention and convolution, by acuda's own kernels; QUEUED of each are submitted to one stream
- * before they are waited for. The twin is PyTorch's, on the same machine: bench/nn.py prints the
- * same rows, by cuDNN and the like.
+ * Attention, convolution and Fourier transforms, by acuda's own kernels; QUEUED of each are
+ * submitted to one stream before they are waited for. The twin is PyTorch's, on the same machine:
+ * bench/nn.py prints the same rows, by cuDNN and the like. Transforms have cuFFT beside them, where
+ * it is found.
  */
 #include "harness/harness.h"
 
@@ -40,6 +41,16 @@ static acu_op *conv(const work *w, acu_tensor *const *x)
     return acu_conv(x[0], x[1], 0, &by);
 }
 
+static acu_op *fft(const work *w, acu_tensor *const *x)
+{
+    (void)w;
+    return acu_into(x[1], acu_fft(x[0], 1, ACU_FORWARD));
+}
+
+/* The operand and the result; 5 n log2 n operations, by custom. */
+#define FFT(text, type, lines, n, log2n)                                                           \
+    {text, type, {{.rank = 3, .dim = {lines, n, 2}}, {.rank = 3, .dim = {lines, n, 2}}},           \
+     fft, false, 5.0 * lines * n * log2n}
 #define HEADS(n, heads, width) {.rank = 4, .dim = {1, heads, n, width}}
 static const work works[] = {
     {"attention, 16 x 128, 4096, causal, bf16", ACU_BF16,
@@ -63,7 +74,18 @@ static const work works[] = {
     {"conv 3 x 3, [32, 64, 56, 56] to 64, f16", ACU_F16,
      {{.rank = 4, .dim = {32, 64, 56, 56}}, {.rank = 4, .dim = {64, 64, 3, 3}}}, conv, false,
      2.0 * 32 * 64 * 56 * 56 * 64 * 9},
+    FFT("fft, 64 of 2^20, c64", ACU_F32, 64, 1048576, 20),
+    FFT("fft, 65536 of 1024, c64", ACU_F32, 65536, 1024, 10),
+    FFT("fft, 64 of 10^6, c64", ACU_F32, 64, 1000000, 20),
+    FFT("fft, 64 of 65537, c64", ACU_F32, 64, 65537, 16),
+    FFT("fft, 64 of 2^18, c128", ACU_F64, 64, 262144, 18),
 };
+
+static void use_cufft(bool use)
+{
+    acu_vendor_settings settings = {.size = sizeof settings, .off = !use};
+    MUST(acu_vendor_configure(ACU_VENDOR_CUFFT, &settings));
+}
 
 static double sample(void *user)
 {
@@ -84,12 +106,25 @@ static double sample(void *user)
 static acu_shape shape_for(const bench *b, acu_shape shape)
 {
     for (int d = 1; b->quick && d < shape.rank; d++)
-        if (shape.dim[d] > 100 && d != 3)
-            shape.dim[d] = 20;
+        if (shape.dim[d] > 128)
+            shape.dim[d] = shape.rank == 3 ? 5000 : 10;
+        else if (d == 1 && shape.dim[d] <= 16)
+            shape.dim[d] /= 4;
         else if (shape.dim[d] == 56)
             shape.dim[d] = 5;
-    shape.dim[0] = b->quick && shape.dim[0] == 32 ? 1 : shape.dim[0];
+    shape.dim[0] = b->quick ? 1 : shape.dim[0];
     return shape;
+}
+
+static double sample_cufft(void *user)
+{
+    subject *s = user;
+    double own = s->us; /* the best time is that of own kernels */
+    use_cufft(true);
+    double us = sample(user);
+    use_cufft(false);
+    s->us = own;
+    return us;
 }
 
 static void measure(bench *b, acu_stream *stream, const work *w)
@@ -101,6 +136,10 @@ static void measure(bench *b, acu_stream *stream, const work *w)
     }
     bench_row row = {.what = w->what, .samples = 20, .warm = 2,
                      .sides = {{"acuda", sample, &s, 0, 0}}};
+    use_cufft(true);
+    if (w->make == fft && acu_vendor_load(b->device, ACU_VENDOR_CUFFT) == ACU_OK)
+        row.sides[1] = (bench_side){"cuFFT", sample_cufft, &s, 2, 0};
+    use_cufft(false);
     bench_compare(b, &row);
     char what[100];
     if (!b->quick) {
@@ -116,7 +155,8 @@ int main(int argc, char **argv)
     bench b = bench_open("nn", argc, argv, NULL);
     acu_stream *stream;
     MUST(acu_stream_create(b.device, 0, &stream));
-    bench_title(&b, "Attention and convolution; 4 of them queued, the time of one");
+    bench_title(&b, "Attention, convolution and Fourier transforms; 4 of them queued, the time of "
+                    "one");
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
         measure(&b, stream, &works[i]);
     acu_stream_release(stream);

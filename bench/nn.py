@@ -48,3 +48,8 @@ with torch.no_grad():
     attention("attention, 16 x 128, 2048, causal, f32", torch.float32, 2048, 16, 16, 128, True)
     conv("conv 3 x 3, [32, 64, 56, 56] to 64, f32", torch.float32)
     conv("conv 3 x 3, [32, 64, 56, 56] to 64, f16", torch.float16)
+    for what, lines, n, dtype in (("fft, 64 of 2^20, c64", 64, 2**20, torch.complex64), ("fft, 65536 of 1024, c64", 65536, 1024, torch.complex64),
+                                  ("fft, 64 of 10^6, c64", 64, 10**6, torch.complex64), ("fft, 64 of 65537, c64", 64, 65537, torch.complex64),
+                                  ("fft, 64 of 2^18, c128", 64, 2**18, torch.complex128)):
+        x = torch.randn((lines, n), device="cuda", dtype=dtype)
+        show(what, lambda: torch.fft.fft(x))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fourier transforms by cuFFT, as operations among others.
+ * Fourier transforms: by cuFFT where it is found, else by acuda's own kernels.
  *
  *   acu_op *spectrum = acu_rfft(signal, 1);          [100, 1024] becomes [100, 513, 2]
  *   acu_op *image = acu_fft(pixels, 2, ACU_FORWARD);  [8, 512, 512, 2] stays so
@@ -13,15 +13,23 @@
  * An operand is a dense tensor (acu_dup makes one) or an op that yields one; the result is new, or
  * goes where acu_into says, which is dense too. acu_fft can be put into its operand.
  *
- * cuFFT must be found (vendor.h): else NOT_FOUND. A plan is made for each shape, on one of acuda's
+ * Own kernels, on the software device, where cuFFT is switched off (vendor.h) and where there is
+ * none, take any length. One whose factors are 2, 3, 5 and 7 and that has at most 4,096 elements
+ * (f64: 2,048) is one launch for each dimension; a longer one is two or more, with temporary memory
+ * as large as the operand; any other is a convolution (Bluestein), which takes some five times as
+ * long and as much memory. Errors grow with the logarithm of the length, as in NumPy: the same bits
+ * on every device, but not those of cuFFT.
+ *
+ * cuFFT is looked for by the first of these operations in a process, when it is submitted, which
+ * takes as long as to open a library. A plan is made for each shape, on one of acuda's
  * threads, which takes some milliseconds: the first operations of a shape wait for it on the host,
  * but submitting does not. A device keeps the last 64 plans that were used, each as often as
  * threads use it at a time. Temporary memory comes from the device's pool. In explicit graphs the
  * calls are captured.
  *
- * Errors: SHAPE, DTYPE, INVALID (a rank, a direction, a tensor that is not dense), DEVICE,
- * NOT_FOUND; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the status.
- * None blocks. Driver: what cuFFT calls.
+ * Errors: SHAPE, DTYPE, INVALID (a rank, a direction, a tensor that is not dense), DEVICE, SHARED,
+ * those of launches; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the
+ * status. None blocks but for that. Driver: what cuFFT calls.
  */
 #ifndef ACUDA_FFT_H
 #define ACUDA_FFT_H

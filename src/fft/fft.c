@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fourier transforms as operations: shapes, checked before a plan is asked for (cufft.c). */
+/* Fourier transforms as operations: shapes, checked before cuFFT is asked for a plan (cufft.c), or
+ * acuda's own kernels take it (own.c). */
 #include "fft/cufft.h"
+#include "fft/own.h"
 
 #include "base/error.h"
 #include "ops/ops.h"
@@ -102,6 +104,34 @@ static acui_fft describe(acu_shape shape, acu_dtype dtype, const request *r)
     return fft;
 }
 
+/* Looks for cuFFT, the first time that it is asked for in this process. */
+static bool is_by_cufft(const acu_device *device)
+{
+    if (acui_library_refusal(&acui_library_CUFFT, device))
+        return false;
+    acu_error record = *acui_error(); /* that it is not there is no failure */
+    bool found = acui_library_open(&acui_library_CUFFT) == ACU_OK;
+    *acui_error() = record;
+    return found;
+}
+
+static acu_op *by_own(acu_planning *p, const request *r, acu_dtype dtype, acu_shape shape,
+                      acu_op *out)
+{
+    acui_fft_own t = {.name = names[r->kind],
+                      .dtype = dtype,
+                      .n = shape,
+                      .rank = r->rank,
+                      .from = r->kind == TO_COMPLEX ? ACUI_FFT_REAL
+                              : r->kind == TO_REAL  ? ACUI_FFT_HALF
+                                                    : ACUI_FFT_COMPLEX,
+                      .to = r->kind == TO_COMPLEX ? ACUI_FFT_HALF
+                            : r->kind == TO_REAL  ? ACUI_FFT_REAL
+                                                  : ACUI_FFT_COMPLEX,
+                      .inverse = r->sign > 0};
+    return acui_fft_by_own(p, &t, acu_op_take(&p->values[0], p->site), out);
+}
+
 static acu_op *plan(acu_planning *p)
 {
     const request *r = p->data;
@@ -113,6 +143,10 @@ static acu_op *plan(acu_planning *p)
     acu_shape shape = extents_of(p->values[0].tensor, r);
     acui_fft fft = describe(shape, dtype, r);
     acu_op *out = acui_result(p, name, dtype, result_of(shape, r));
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    if (!is_by_cufft(p->device))
+        return by_own(p, r, dtype, shape, out);
     acu_op *x = acu_op_take(&p->values[0], p->site);
     if (r->kind == TO_REAL)
         x = acu_op_dup(x, p->site);
