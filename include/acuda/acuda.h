@@ -139,6 +139,7 @@
 #include <acuda/queue.h>
 #include <acuda/scan.h>
 #include <acuda/small_floats.h>
+#include <acuda/solver.h>
 #include <acuda/sort.h>
 #include <acuda/sparse.h>
 #include <acuda/staging.h>

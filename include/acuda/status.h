@@ -61,6 +61,7 @@ typedef enum acu_scope {
     X(ACU_ERR_CANCELLED, -35, OPERATION, "cancelled")                                              \
     X(ACU_ERR_DEADLINE, -36, OPERATION, "not complete within its timeout")                         \
     X(ACU_ERR_CALLBACK, -37, OPERATION, "the program's own function failed")                       \
+    X(ACU_ERR_NUMERIC, -38, OPERATION, "there is no result for these numbers")                     \
     X(ACU_ERR_DEVICE_LOST, -64, DEVICE, "the device was lost to a fault")                          \
     X(ACU_ERR_FORKED, -65, DEVICE, "CUDA can not be used in the child of a fork")                  \
     X(ACU_ERR_SHUTDOWN, -66, DEVICE, "the driver is shutting down with the process")               \
@@ -101,7 +102,8 @@ typedef struct acu_error {
                                       * ...: innermost" */
     char message[ACU_ERROR_MESSAGE]; /* what was wrong, for the program's author to act on */
     acu_status cause; /* of CALLBACK: what the program's function returned, if that was a status; a
-                       * number that is none (errno's, CUDA's) stays as it is */
+                       * number that is none (errno's, CUDA's) stays as it is; of NUMERIC: the
+                       * `info` of LAPACK and cuSOLVER */
     uint64_t reserved[4]; /* 0 */
 } acu_error;
 

@@ -38,7 +38,8 @@ ACU_BEGIN
     X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")                                           \
     X(CUBLASLT, "cuBLASLt", "ACUDA_CUBLASLT", "nvidia-cublas")                                     \
     X(CUFFT, "cuFFT", "ACUDA_CUFFT", "nvidia-cufft")                                               \
-    X(CUSPARSE, "cuSPARSE", "ACUDA_CUSPARSE", "nvidia-cusparse")
+    X(CUSPARSE, "cuSPARSE", "ACUDA_CUSPARSE", "nvidia-cusparse")                                   \
+    X(CUSOLVER, "cuSOLVER", "ACUDA_CUSOLVER", "nvidia-cusolver")
 
 typedef enum acu_vendor {
 #define ACU_X(id, name, variable, package) ACU_VENDOR_##id,

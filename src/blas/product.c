@@ -493,8 +493,11 @@ static acu_op *call(planned *x)
     acu_op *op = acui_vendor_op(&call, args, count, p->site);
     if (!second)
         return acu_op_nth(op, 0, p->site);
-    acu_op *both[] = {acu_op_nth(acu_op_retain(op), 0, p->site), acu_op_nth(op, 1, p->site)};
-    return acu_op_zip(both, 2, p->site);
+    acu_op *values[OPERANDS + 2];
+    acu_op_unzip(op, values, count, p->site);
+    for (size_t i = 2; i < count; i++)
+        acu_op_release(values[i]);
+    return acu_op_zip(values, 2, p->site);
 }
 
 static acu_op *plan(acu_planning *p)

@@ -130,6 +130,14 @@ acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own)
     return op;
 }
 
+acu_op *acui_op_own_host(acu_op *op)
+{
+    static const acui_own_call own;
+    if (op->class == &acui_class_HOST && !acui_op_is_oom(op))
+        op->u.call.own = &own;
+    return op;
+}
+
 acu_op *acu_op_capturable(acu_op *x, acu_site site)
 {
     if (!acui_object_is(x, ACU_OBJECT_OP) || x->class == &acui_class_FAILED || acui_op_is_oom(x))

@@ -24,5 +24,8 @@ struct acui_own_call {
 /* Make `op`, an acu_foreign that was just constructed, a call of acuda's own, whose failures are
  * told as they are, and which may be captured. Returns the op. */
 acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own);
+/* Make `op`, an acu_host that was just constructed, one of acuda's own: its function sets a record
+ * where it fails, which is told as it is. Returns the op. */
+acu_op *acui_op_own_host(acu_op *op);
 
 #endif

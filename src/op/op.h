@@ -109,7 +109,7 @@ struct acu_op {
             acu_config config;
             const acui_instead *instead; /* LAUNCH: who is asked first; NULL: nobody */
             size_t scratch;              /* temporary memory for it, in bytes */
-            const acui_own_call *own;    /* FOREIGN: a call of acuda's own (call.h); NULL: none */
+            const acui_own_call *own;    /* FOREIGN, HOST: acuda's own (call.h); NULL: it is not */
             bool capturable;             /* FOREIGN: what it enqueues may be captured */
             acu_foreign_fn foreign;
             acu_host_fn host;

@@ -10,17 +10,30 @@
 
 #include <string.h>
 
+/* Temporary host memory, which graphs use again and again. */
+typedef struct kept_memory {
+    struct kept_memory *next;
+    _Alignas(16) char memory[];
+} kept_memory;
+
 /* The op's user data. */
 typedef struct vendor_call {
     acui_vendor_call call;
     acu_device *device;    /* retained; set when it is planned, like: */
     acui_handles *handles; /* held */
-    char data[];
+    _Atomic(kept_memory *) kept; /* added to while a call is made */
+    _Alignas(16) char data[];
 } vendor_call;
 
 static void drop(void *user)
 {
     vendor_call *v = user;
+    kept_memory *k = atomic_load_explicit(&v->kept, memory_order_acquire);
+    while (k) {
+        kept_memory *next = k->next;
+        acui_free(k);
+        k = next;
+    }
     acui_handles_drop(v->handles);
     acu_device_release(v->device);
     acui_free(v);
@@ -57,7 +70,7 @@ static acu_status run(void *user, CUstream stream, const acu_val *values, size_t
     vendor_call *v = user;
     ACUI_TRY(acui_handles_status(v->handles));
     acui_vendor_work work = {.device = v->device, .stream = stream, .values = values,
-                             .data = v->data};
+                             .data = v->data, .call = v};
     work.handle = acui_handles_take(v->handles);
     acu_status st = v->call.fn(&work);
     acui_handles_give(v->handles, work.handle);
@@ -84,6 +97,23 @@ acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memo
     ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, at, bytes, device->pool, work->stream));
     work->scratch_count++;
     *memory = (void *)(uintptr_t)*at;
+    return ACU_OK;
+}
+
+acu_status acui_vendor_host_scratch(acui_vendor_work *work, size_t bytes, void **memory)
+{
+    *memory = NULL;
+    if (bytes == 0)
+        return ACU_OK;
+    kept_memory *k = bytes < SIZE_MAX / 2 ? acui_alloc(sizeof *k + bytes) : NULL;
+    if (!k)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s, which wants %zu bytes",
+                         work->call->call.name, bytes);
+    k->next = atomic_load_explicit(&work->call->kept, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&work->call->kept, &k->next, k,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    *memory = k->memory;
     return ACU_OK;
 }
 

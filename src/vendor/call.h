@@ -19,6 +19,7 @@ typedef struct acui_vendor_work {
     const void *data;      /* the call's own */
     CUdeviceptr scratch[4];
     uint32_t scratch_count;
+    struct vendor_call *call;
 } acui_vendor_work;
 
 /* Enqueue on work->stream, with the device's context current. On failure the record is set. */
@@ -40,6 +41,9 @@ acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t
 /* Temporary memory for the call, at most four times: it is the call's until what it enqueues is
  * over; in a graph, as long as the graph. `bytes` may be 0. Errors: DEVICE_MEMORY, DRIVER. */
 acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memory);
+
+/* The same in host memory: it is the call's as long as the op, and so as the work. */
+acu_status acui_vendor_host_scratch(acui_vendor_work *work, size_t bytes, void **memory);
 
 /* The address of the value's first element. */
 void *acui_vendor_at(const acui_vendor_work *work, size_t value);

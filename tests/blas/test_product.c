@@ -328,6 +328,26 @@ static void first_row(acu_device *device, acu_tensor *x, acu_tensor *w, int rows
     acu_tensor_release(y);
 }
 
+/* A second value can be written by what comes next. */
+static void sole(void **state)
+{
+    (void)state;
+    acu_device *device = open_lt();
+    acu_tensor *kept;
+    acu_op *parts[2];
+    double have[MOST];
+    acu_product_options o = with(ACU_EPILOGUE_GELU);
+    o.keep = true;
+    acu_op *a = acu_ones(ACU_F16, ACU_SHAPE(M, K)), *b = acu_ones(ACU_F16, ACU_SHAPE(K, N));
+    acu_unzip(acu_product(a, b, &o), parts, 2);
+    acu_op_release(parts[0]);
+    assert_works(acu_sync(device, acu_fill(parts[1], acu_f16_bits(0)), &kept));
+    read_any(device, kept, have);
+    assert_true(have[0] == 0 && have[M * N - 1] == 0);
+    acu_tensor_release(kept);
+    with_end(device);
+}
+
 static void same_bits(void **state)
 {
     (void)state;
@@ -535,7 +555,8 @@ int main(int argc, char **argv)
         return test_run_case(in_process, 1, argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products), cmocka_unit_test(scaled), cmocka_unit_test(layers),
-        cmocka_unit_test(weights), cmocka_unit_test(same_bits), cmocka_unit_test(in_a_graph),
+        cmocka_unit_test(weights), cmocka_unit_test(sole),
+        cmocka_unit_test(same_bits), cmocka_unit_test(in_a_graph),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,10 @@ static acu_status call_host(const acui_node *node)
     acui_nvtx_push(node->name);
     acu_status was = acui_callback_enter_asked();
     acu_status status = op->u.call.host(op->user.data, node->u.call.values, node->u.call.count);
-    status = acui_callback_leave_asked(was, status, "acu_host");
+    if (!op->u.call.own)
+        status = acui_callback_leave_asked(was, status, "acu_host");
+    else
+        acui_callback_leave();
     acui_nvtx_pop();
     return status;
 }
