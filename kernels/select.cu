@@ -237,12 +237,12 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
 
 enum { SET, ADD, LEAST, MOST }; /* acu_scatter_kind */
 
-ACUI_DEVICE double join(const acui_scatter &p, double a, double b)
+template <typename P> ACUI_DEVICE double join(const P &p, double a, double b)
 {
     const bool first = a != a || (p.kind == LEAST ? a < b : a > b);
     return p.kind == ADD ? a + b : first ? a : b;
 }
-ACUI_DEVICE long long join(const acui_scatter &p, long long a, long long b)
+template <typename P> ACUI_DEVICE long long join(const P &p, long long a, long long b)
 {
     const unsigned long long flip = p.dtype == ACU_U64 ? 1ull << 63 : 0;
     const bool less = (long long)((unsigned long long)a ^ flip) < (long long)((unsigned long long)b ^ flip);
@@ -350,3 +350,111 @@ template <typename C> struct scattering {
     }
 ACUI_X(d, acui_all_d)
 ACUI_X(l, acui_any_l)
+#undef ACUI_X
+
+/* ---- by key, of few keys ----------------------------------------------------------------------------- */
+
+/*
+ * Each warp joins the values of its part, in order, in a table of its own with a place for each key;
+ * lanes with equal keys take turns. Then the tables are joined, key by key.
+ */
+template <typename C> struct by_key {
+    typedef typename C::value T;
+    static const int AHEAD = 4; /* values under way at once */
+
+    ACUI_DEVICE T none_of(const acui_by_key &p)
+    {
+        const unsigned long long bits = p.none;
+        return get<C>(p.dtype, (const char *)&bits, 0);
+    }
+
+    ACUI_DEVICE int key_of(const acui_by_key &p, const char *keys, long long at)
+    {
+        long long key = p.key_bytes == 4 ? ((const int *)keys)[at] : ((const long long *)keys)[at];
+        key += key < 0 ? p.count : 0;
+        return key < 0 || key >= p.count ? -1 : (int)key;
+    }
+
+    ACUI_DEVICE void add(const acui_by_key &p, T *table, int key, T value)
+    {
+        const unsigned equal = __match_any_sync(0xffffffffu, key);
+        const int turn = __popc(equal & ((1u << threadIdx.x % 32) - 1));
+        for (int now = 0; __any_sync(0xffffffffu, key >= 0 && turn >= now); now++) {
+            if (key >= 0 && turn == now)
+                table[key] = join(p, table[key], value);
+            __syncwarp();
+        }
+    }
+
+    ACUI_DEVICE void part(T *partial, const char *values, const char *keys, const acui_by_key &p)
+    {
+        __shared__ T tables[ACUI_BY_KEY_MOST];
+        const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, count = (int)p.count;
+        const long long number = (long long)blockIdx.x * (blockDim.x / 32) + warp;
+        const long long first = number * p.chunk, last = min(first + p.chunk, p.elements);
+        T *table = tables + warp * count;
+        const T none = none_of(p);
+        if (number >= p.parts)
+            return;
+        for (int i = lane; i < count; i += 32)
+            table[i] = none;
+        __syncwarp();
+        for (long long base = first; base < last; base += 32 * AHEAD) {
+            T value[AHEAD];
+            int key[AHEAD];
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                const long long i = base + k * 32 + lane;
+                long long at[2];
+                value[k] = none;
+                key[k] = -1;
+                if (i < last) {
+                    acui_offsets<2>(p.index, p.at, i, at);
+                    key[k] = key_of(p, keys, at[1]);
+                    value[k] = get<C>(p.dtype, values, at[0]);
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++)
+                add(p, table, key[k], value[k]);
+        }
+        for (int i = lane; i < count; i += 32)
+            partial[number * count + i] = table[i];
+    }
+
+    /* A block has 32 keys, one for each lane; each of its warps joins every so manieth table. */
+    ACUI_DEVICE void whole(char *out, const T *partial, const acui_by_key &p)
+    {
+        __shared__ T joined[ACUI_BY_KEY_WARPS][32];
+        const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+        const long long key = (long long)blockIdx.x * 32 + lane;
+        T value = T();
+        if (key < p.count) {
+            value = none_of(p);
+#pragma unroll 4
+            for (long long k = warp; k < p.parts; k += ACUI_BY_KEY_WARPS)
+                value = join(p, value, partial[k * p.count + key]);
+        }
+        joined[warp][lane] = value;
+        __syncthreads();
+        if (warp || key >= p.count)
+            return;
+        for (int w = 1; w < ACUI_BY_KEY_WARPS; w++)
+            value = join(p, value, joined[w][lane]);
+        put<C>(p.dtype, out, key * p.stride, value);
+    }
+};
+
+#define ACUI_X(letter, C, T)                                                                       \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        by_key_part_##letter(T *partial, const char *values, const char *keys, acui_by_key p)      \
+    {                                                                                              \
+        by_key<C>::part(partial, values, keys, p);                                                 \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(32 * ACUI_BY_KEY_WARPS)                           \
+        by_key_whole_##letter(char *out, const T *partial, acui_by_key p)                          \
+    {                                                                                              \
+        by_key<C>::whole(out, partial, p);                                                         \
+    }
+ACUI_X(d, acui_all_d, double)
+ACUI_X(l, acui_any_l, long long)

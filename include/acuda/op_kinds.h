@@ -53,9 +53,9 @@ typedef enum acu_elementwise {
 } acu_elementwise;
 
 /* Reductions: X(identifier, name in function names, dtypes of the operand, dtype of the result).
- * WIDE is 64 bits for integers and bool; INDEX is i64. */
+ * WIDE is 64 bits for integers and bool; INDEX is i64. A mean of integers or bool is of f64. */
 #define ACU_REDUCTIONS(X)                                                                          \
-    X(SUM, "sum", ANY, WIDE) X(PROD, "prod", ANY, WIDE) X(MEAN, "mean", FLOAT, SAME)               \
+    X(SUM, "sum", ANY, WIDE) X(PROD, "prod", ANY, WIDE) X(MEAN, "mean", ANY, SAME)               \
     X(NORM, "norm", FLOAT, SAME) X(MIN, "min", ANY, SAME) X(MAX, "max", ANY, SAME)                 \
     X(ANY, "any", ANY, BOOL) X(ALL, "all", ANY, BOOL)                                              \
     X(ARGMIN, "argmin", ANY, INDEX) X(ARGMAX, "argmax", ANY, INDEX)

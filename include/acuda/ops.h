@@ -283,7 +283,7 @@ ACU_BEGIN
  * ACU_DIMS(-1)). If no dimension remains, the result is a tensor of one element. Sums, products,
  * means and norms are accumulated in double, or for integers in 64 bits, and rounded once, in an
  * order that follows from the shape: every run gives the same bits. op_kinds.h lists dtypes; sums
- * and products of integers and bool are of i64 or u64.
+ * and products of integers and bool are of i64 or u64, and means of them of f64.
  */
 ACU_API acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site);
 ACU_API const char *acu_reduction_name(acu_reduction kind);

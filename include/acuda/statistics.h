@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built-in operations: variance, standard deviation, log-sum-exp; sums by key; and a number read
- * from an op in one call.
+ * Built-in operations: variance, standard deviation, log-sum-exp; sums by key and of segments; and
+ * a number read from an op in one call.
  *
  * They follow the rules of ops.h. Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, and those
  * of launches.
@@ -34,14 +34,26 @@ ACU_API acu_op *acu_op_logsumexp(acu_op *x, acu_dims dims, acu_site site);
 
 /*
  * Reduce by key: element i of the result, [count], is the sum (least, greatest) of the values whose
- * key is i. Keys, i32 or i64, have the values' shape [n]; others than 0 .. count - 1 (or -count ..
- * -1, which count from the end) are left out. Where no key is i: 0 for sums, else the dtype's
- * greatest (least) number, or infinity. `kind` is ACU_SCATTER_ADD, _MIN or _MAX (index.h).
+ * key is i. Keys, i32 or i64, have the values' shape; others than 0 .. count - 1 (or -count .. -1,
+ * which count from the end) are left out. Where no key is i: 0 for sums, else the dtype's greatest
+ * (least) number, or infinity. `kind` is ACU_SCATTER_ADD, _MIN or _MAX (index.h). The order in
+ * which values are joined follows from the shape. More than 4,096 keys are sorted first, which
+ * takes much longer.
  */
 #define acu_reduce_by_key(kind, values, keys, count)                                               \
     acu_op_reduce_by_key((kind), ACU_OPERAND(values), ACU_OPERAND(keys), (count), ACU_SITE)
 ACU_API acu_op *acu_op_reduce_by_key(acu_scatter_kind kind, acu_op *values, acu_op *keys,
                                      int64_t count, acu_site site);
+
+/*
+ * The same of segments: element i of the result, [m - 1], is of values[offsets[i]] to
+ * values[offsets[i + 1] - 1]. Offsets, i32 or i64 and [m], do not decrease; values, [n], before the
+ * first and from the last on are left out. An empty segment gives what a key without values does.
+ */
+#define acu_reduce_segments(kind, values, offsets)                                                 \
+    acu_op_reduce_segments((kind), ACU_OPERAND(values), ACU_OPERAND(offsets), ACU_SITE)
+ACU_API acu_op *acu_op_reduce_segments(acu_scatter_kind kind, acu_op *values, acu_op *offsets,
+                                       acu_site site);
 
 /*
  * Submit the op to the device, wait, and give its first value, a tensor of one element, as a

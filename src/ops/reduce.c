@@ -238,6 +238,24 @@ static acu_op *launch(plan *r, acu_op *out)
     return finish(r, out, acu_op_nth(first, 2, r->p->site), family, class);
 }
 
+/* Of integers: their sum, in 64 bits, by their number. That of 64-bit integers is one of doubles: it
+ * might not fit. */
+static acu_op *mean_of_integers(plan *r, char class)
+{
+    acu_site site = r->p->site;
+    acu_op *x = acu_op_take(&r->p->values[0], site);
+    if (class == 'l') {
+        x = acu_op_convert(x, ACU_F64, site);
+        return acui_into(r->p, acu_op_reduce(ACU_REDUCE_MEAN, x, r->what.dims, site));
+    }
+    double count = 1;
+    for (int d = 0; d < r->shape.rank; d++)
+        count *= r->reduced[d] ? (double)r->shape.dim[d] : 1;
+    acu_op *sum = acu_op_reduce(ACU_REDUCE_SUM, x, r->what.dims, site);
+    acu_op *by[] = {acu_op_convert(sum, ACU_F64, site), acu_op_number_f64(count, site)};
+    return acui_into(r->p, acu_op_elementwise(ACU_OP_DIV, by, 2, site));
+}
+
 static acu_op *plan_reduce(acu_planning *p)
 {
     plan r = {.p = p, .what = *(const request *)p->data};
@@ -245,6 +263,9 @@ static acu_op *plan_reduce(acu_planning *p)
     acu_op *failed = check(&r);
     if (failed)
         return failed;
+    char class = acui_class_of(acu_tensor_dtype(r.x));
+    if (r.what.kind == ACU_REDUCE_MEAN && (class == 'i' || class == 'l'))
+        return mean_of_integers(&r, class);
     lay_out(&r);
     acu_op *out = acui_result(p, r.name, r.to, r.result);
     if (acu_op_status(out, NULL) != ACU_OK)

@@ -93,11 +93,27 @@ static acu_op *way_outer(acu_tensor *const *x)
     return acu_outer(acu_select(x[0], 0, 1), acu_select(x[0], 1, 1));
 }
 
+static acu_op *way_by_key(acu_tensor *const *x)
+{
+    acu_op *keys = acu_randint(ACU_I32, ACU_SHAPE(ROWS, WIDE), 0, 3, 1, 0);
+    return acu_reduce_by_key(ACU_SCATTER_ADD, x[0], keys, 3);
+}
+static acu_op *way_segments(acu_tensor *const *x)
+{
+    return acu_reduce_segments(ACU_SCATTER_MAX, acu_select(x[0], 0, 1),
+                               acu_arange(ACU_I32, 0, WIDE, 3));
+}
+static acu_op *way_mean(acu_tensor *const *x)
+{
+    return acu_mean(acu_convert(x[0], ACU_I32), ACU_DIMS(1));
+}
+
 static void ways(void **state)
 {
     (void)state;
     static const way_fn all[] = {way_var,    way_sum_exp, way_norm,        way_rms,    way_loss,
-                                 way_rotary, way_poisson, way_multinomial, way_einsum, way_outer};
+                                 way_rotary, way_poisson, way_multinomial, way_einsum, way_outer,
+                                 way_by_key, way_segments, way_mean};
     acu_tensor *x = some();
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         every_way(device, all[i], &x);

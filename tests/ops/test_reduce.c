@@ -341,8 +341,8 @@ static void refused(void **state)
                  "dimension 2|i32 [2, 3]|none");
     assert_fails(acu_sync(d, acu_sum(t, ACU_DIMS(1, -1)), NULL), ACU_ERR_SHAPE,
                  "dimension -1|twice");
-    assert_fails(acu_sync(d, acu_mean(t, ACU_ALL), NULL), ACU_ERR_DTYPE,
-                 "mean|floating point|i32 [2, 3]");
+    assert_fails(acu_sync(d, acu_norm(t, ACU_ALL), NULL), ACU_ERR_DTYPE,
+                 "norm|floating point|i32 [2, 3]");
     assert_fails(acu_sync(d, acu_op_reduce((acu_reduction)99, acu_value(t), ACU_ALL, ACU_SITE),
                           NULL),
                  ACU_ERR_INVALID, "99");

@@ -48,4 +48,17 @@ typedef struct acui_scatter {
     long long extent, along; /* of the result along the dimension: elements, stride */
 } acui_scatter;
 
+#define ACUI_BY_KEY_MOST 4096 /* keys, of which a warp has a table */
+#define ACUI_BY_KEY_WARPS 32  /* of a block that joins tables */
+
+/* Elements are cut into `parts` of `chunk`, a warp's each, for which it joins those of one key. */
+typedef struct acui_by_key {
+    long long elements, chunk, parts, count; /* count: of keys */
+    long long stride;                        /* of the result */
+    unsigned long long none;                 /* where there is no value: the bits of an element */
+    int kind, dtype, key_bytes;              /* acu_scatter_kind; of the values */
+    acui_index index;
+    acui_operand at[2]; /* of the values and the keys */
+} acui_by_key;
+
 #endif

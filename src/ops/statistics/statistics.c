@@ -7,9 +7,6 @@
 #include <acuda/future.h>
 #include <acuda/statistics.h>
 
-#include <inttypes.h>
-#include <math.h>
-
 typedef struct request {
     acu_dims dims;
     double correction;
@@ -129,69 +126,6 @@ acu_op *acu_op_logsumexp(acu_op *x, acu_dims dims, acu_site site)
     request r = {.dims = dims};
     acu_custom custom = {.name = "logsumexp", .fn = plan_logsumexp, .data = &r, .bytes = sizeof r};
     return acu_op_custom(custom, &x, 1, site);
-}
-
-/* ---- by key ---------------------------------------------------------------------------------- */
-
-typedef struct by_key {
-    acu_scatter_kind kind;
-    int64_t count;
-} by_key;
-
-/* What stays where there is no value. */
-static acu_arg none_of(acu_dtype dtype, acu_scatter_kind kind)
-{
-    bool least = kind == ACU_SCATTER_MIN;
-    int bits = 8 * (int)acu_dtype_bytes(dtype);
-    uint64_t all = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-    if (kind == ACU_SCATTER_ADD)
-        return acu_arg_scalar(dtype, 0);
-    switch (dtype) {
-    case ACU_F16:
-        return acu_f16_bits(least ? 0x7c00 : 0xfc00);
-    case ACU_BF16:
-        return acu_bf16_bits(least ? 0x7f80 : 0xff80);
-    case ACU_F64:
-        return acu_f64(least ? (double)INFINITY : -(double)INFINITY);
-    case ACU_BOOL:
-        return acu_bool(least);
-    case ACU_F32:
-    case ACU_TF32:
-        return acu_arg_scalar(dtype, least ? 0x7f800000 : 0xff800000);
-    default:
-        if (acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED)
-            return acu_arg_scalar(dtype, least ? all : 0);
-        return acu_arg_scalar(dtype, least ? all >> 1 : (all >> 1) + 1);
-    }
-}
-
-static acu_op *plan_by_key(acu_planning *p)
-{
-    const by_key *r = p->data;
-    acu_op *failed = NULL;
-    const acu_tensor *values = acui_number_operand(p, "reduce_by_key", 0, &failed);
-    if (!values)
-        return failed;
-    acu_arg none = none_of(acu_tensor_dtype(values), r->kind);
-    acu_op *begin = acu_op_full(ACU_SHAPE(r->count), none, p->site);
-    acu_op *source = acu_op_take(&p->values[0], p->site);
-    acu_op *keys = acu_op_take(&p->values[1], p->site);
-    return acui_into(p, acu_op_scatter(r->kind, begin, 0, keys, source, p->site));
-}
-
-acu_op *acu_op_reduce_by_key(acu_scatter_kind kind, acu_op *values, acu_op *keys, int64_t count,
-                             acu_site site)
-{
-    by_key r = {kind, count};
-    acu_custom custom = {.name = "reduce_by_key", .fn = plan_by_key, .data = &r, .bytes = sizeof r};
-    if (kind >= ACU_SCATTER_ADD && kind <= ACU_SCATTER_MAX && count > 0)
-        return acu_op_custom(custom, (acu_op *const[]){values, keys}, 2, site);
-    acu_op_release(values);
-    acu_op_release(keys);
-    return acu_op_fail(ACU_ERR_INVALID, "reduce_by_key", site,
-                       "reduce_by_key to %" PRId64 " by kind %d: "
-                       "one or more, by ACU_SCATTER_ADD, _MIN or _MAX",
-                       count, (int)kind);
 }
 
 /* ---- numbers for the host -------------------------------------------------------------------- */

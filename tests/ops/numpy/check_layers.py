@@ -2,7 +2,7 @@
 """Statistics, layers and distributions: beside NumPy's functions, or what their definition says."""
 import numpy as np
 
-from data import FLOATS, LAYOUTS, close, dims, numbers, op, refused, run, run_into, same, tensor
+from data import FLOATS, INTEGERS, LAYOUTS, close, dims, numbers, op, refused, run, run_into, same, tensor
 
 NEAR = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12}
 
@@ -40,7 +40,42 @@ for dtype in FLOATS + ("int32", "uint8", "int64", "bool"):
         most = {"f": (inf, -inf), "b": (1, 0)}.get(np.dtype(dtype).kind)
         most = most or (np.iinfo(dtype).max, np.iinfo(dtype).min)
         assert have[9] == (0, most[0], most[1])[kind - 1]
+x = numbers("float32", (40, 50))  # any shape and layout; many keys; keys that count from the end, or are none
+keys = np.random.default_rng(3).integers(-5001, 5002, x.shape)
+want = np.zeros(5000)
+inside = (keys >= -5000) & (keys < 5000)
+np.add.at(want, keys[inside] % 5000, x[inside].astype(np.float64))
+for kind in (np.int32, np.int64):
+    same(run(op("reduce_by_key", "ixxn", 1, tensor(x, "turned"), tensor(keys.astype(kind), "gaps"), 5000)), want.astype(np.float32))
+few = np.where(keys > 4000, 1, np.where(keys < -4000, -3, 7))
+want = np.array([x[few == -3].sum(), x[few == 1].sum(), 0], np.float32)
+for layout in LAYOUTS[:3]:
+    same(run(op("reduce_by_key", "ixxn", 1, tensor(x, layout), tensor(few, "turned"), 3)), want)
+    same(run_into(op("reduce_by_key", "ixxn", 1, tensor(x), few, 3), want, layout), want)
 print("reduce_by_key")
+
+offsets = np.array([3, 10, 10, 2000, 2999])
+for dtype in ("float16", "float32", "int32", "uint8"):
+    values = numbers(dtype, (3000,))
+    for kind, function in ((1, np.sum), (2, np.min), (3, np.max)):
+        have = run(op("reduce_segments", "ixx", kind, values, offsets.astype(np.int32)))
+        assert have.shape == (4,)
+        for i in (0, 2, 3):
+            chosen = values[offsets[i]:offsets[i + 1]].astype(np.float64 if dtype in FLOATS else np.int64)
+            assert have[i] == function(chosen).astype(dtype), (dtype, kind, i)
+        least = (inf, -inf) if dtype in FLOATS else (np.iinfo(dtype).max, np.iinfo(dtype).min)
+        assert have[1] == (0, least[0], least[1])[kind - 1]
+print("reduce_segments")
+
+for dtype in INTEGERS + ("bool",):
+    x = numbers(dtype, (30, 70))
+    for layout in LAYOUTS:
+        near(run(op("reduce", "ixm", 2, tensor(x, layout), dims(1))), x.mean(1), "float64")
+    near(run(op("reduce", "ixm", 2, tensor(x), dims(keep=True))), x.mean(keepdims=True), "float64")
+    near(run_into(op("reduce", "ixm", 2, tensor(x), dims(0)), x.mean(0), "gaps"), x.mean(0), "float64")
+x = np.array([2**63 - 1, 2**63 - 1, -(2**62)], np.int64)
+near(run(op("reduce", "ixm", 2, x, dims())), x.mean().reshape(1), "float64")
+print("mean of integers")
 
 for dtype in FLOATS:
     for shape in ((5,), (3, 8), (4, 1000), (2, 3, 1024), (3, 1028), (2, 8192), (2, 8196), (2, 4098), (50, 64)):
@@ -118,5 +153,10 @@ refused(op("bernoulli", "sdun", N, 1.5, 1, 0), "probability of 1.5")
 refused(op("poisson", "sdun", N, 1e5, 1, 0), "100000")
 refused(op("categorical", "xsun", x, N, 1, 0), "one dimension")
 refused(op("permutation", "nun", 0, 1, 0), "permutation of 0")
+refused(op("reduce_by_key", "ixxn", 1, x, np.zeros(x.shape, np.float32), 3), "keys are i32 or i64")
+refused(op("reduce_by_key", "ixxn", 1, x, np.zeros(7, np.int32), 3), "a key for each value|i32 [7]")
+refused(op("reduce_segments", "ixx", 1, x[0], np.zeros(1, np.int32)), "two offsets or more")
+refused(op("reduce_segments", "ixx", 1, x[0], np.zeros(2, np.float32)), "offsets are i32 or i64")
+refused(op("reduce_segments", "ixx", 0, x[0], np.zeros(2, np.int32)), "kind 0")
 refused(op("reduce_by_key", "ixxn", 0, x[0], np.zeros(4, np.int32), 3), "kind 0")
 close()
