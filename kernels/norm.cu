@@ -9,8 +9,9 @@
 
 enum { WARPS = ACUI_BLOCK / 32, HELD = ACUI_NORM_HELD };
 
-/* The sum over the threads of a row, for each of them. */
-ACUI_DEVICE double row_sum(double value, int group)
+/* The sum over the threads of a row, for each of them. One barrier is enough: between two uses of
+ * the memory of one WHICH lies the barrier of the other. */
+template <int WHICH> ACUI_DEVICE double row_sum(double value, int group)
 {
     __shared__ double sums[WARPS];
 #pragma unroll
@@ -18,7 +19,6 @@ ACUI_DEVICE double row_sum(double value, int group)
         value += __shfl_xor_sync(0xffffffffu, value, step);
     if (group == 32)
         return value;
-    __syncthreads();
     if (threadIdx.x % 32 == 0)
         sums[threadIdx.x / 32] = value;
     __syncthreads();
@@ -27,6 +27,9 @@ ACUI_DEVICE double row_sum(double value, int group)
         value += sums[w];
     return value;
 }
+
+ACUI_DEVICE float root(float x) { return __fsqrt_rn(x); }
+ACUI_DEVICE double root(double x) { return __dsqrt_rn(x); }
 
 template <typename C> struct norm {
     typedef typename C::value T;
@@ -39,9 +42,15 @@ template <typename C> struct norm {
         return p.rms ? y : y + F::template read_one<T>(bias + i * p.bias * F::BYTES);
     }
 
+    /* In type T, since every thread computes it: an H100 divides few doubles at once. */
     ACUI_DEVICE T scale_of(const acui_norm &p, double squares)
     {
-        return (T)(1 / __dsqrt_rn(row_sum(squares, p.group) / (double)p.rows.count + p.epsilon));
+        return (T)1 / root((T)(row_sum<1>(squares, p.group) * p.inverse + p.epsilon));
+    }
+    ACUI_DEVICE T mean_of(const acui_norm &p, double sum)
+    {
+        const double all = row_sum<0>(sum, p.group); /* for RMS too: its barrier is needed */
+        return p.rms ? 0 : (T)(all * p.inverse);
     }
 
     /* V neighbours of a weight or bias, which may be a number. */
@@ -84,7 +93,7 @@ template <typename C> struct norm {
 #pragma unroll
         for (int k = 0; k < HELD; k++)
             sum += (double)sum_of(v[k]);
-        const T mean = p.rms ? 0 : (T)(row_sum(sum, p.group) / (double)count);
+        const T mean = mean_of(p, sum);
 #pragma unroll
         for (int k = 0; k < HELD; k++)
             if (first + k * step < count) {
@@ -123,14 +132,14 @@ template <typename C> struct norm {
         double sum = 0, squares = 0;
         for (long long i = first; i < p.rows.count; i += p.group)
             sum += (double)F::template read_one<T>(x + i * by);
-        const double mean = p.rms ? 0 : row_sum(sum, p.group) / (double)p.rows.count;
+        const T mean = mean_of(p, sum);
         for (long long i = first; i < p.rows.count; i += p.group) {
-            const double d = (double)F::template read_one<T>(x + i * by) - mean;
+            const double d = (double)F::template read_one<T>(x + i * by) - (double)mean;
             squares += d * d;
         }
         const T scale = scale_of(p, squares);
         for (long long i = first; i < p.rows.count; i += p.group) {
-            const T centred = F::template read_one<T>(x + i * by) - (T)mean;
+            const T centred = F::template read_one<T>(x + i * by) - mean;
             F::write_one(out + i * p.rows.stride[0] * F::BYTES, result<F>(p, weight, bias, i, centred, scale));
         }
     }

@@ -52,14 +52,15 @@ ACUI_DEVICE double acui_sum_of(double value, int group)
  * to the integer n and leaves it in the low bits. 2^n is applied in two steps, one of them fixed,
  * so that small results are rounded once.
  */
-ACUI_DEVICE float acui_power(float x)
+ACUI_DEVICE float acui_large_power(float x) /* times 2^32 */
 {
     x = x < -104.0f ? -104.0f : x;
     float t = fmaf(x, 1.44269504f, 12582912.0f), k = t - 12582912.0f;
     float r = fmaf(k, 1.90465421e-9f, fmaf(k, -0.693147182f, x));
     float scale = __uint_as_float((__float_as_uint(t) << 23) + ((127u + 32u) << 23));
-    return (1.0f + acui_expm1_core(r)) * scale * 2.32830644e-10f; /* 2^-32 */
+    return (1.0f + acui_expm1_core(r)) * scale;
 }
+ACUI_DEVICE float acui_power(float x) { return acui_large_power(x) * 2.32830644e-10f; }
 ACUI_DEVICE double acui_power(double x) { return exp(x); }
 
 /* ---- rows in registers -------------------------------------------------------------------------------- */
@@ -67,8 +68,8 @@ ACUI_DEVICE double acui_power(double x) { return exp(x); }
 /*
  * Each thread holds ACUI_SOFTMAX_HELD bytes, in vectors. All reads are under way before the first
  * value is used; what is beyond the row's end counts as minus infinity. Only the sum of a vector
- * becomes a double: an H100 converts 16 numbers in a cycle. Two blocks share an SM, so that one
- * reads while the other computes.
+ * becomes a double: an H100 converts 16 numbers in a cycle. Several blocks share an SM, so that
+ * some read while others compute.
  */
 struct acui_held {
     typedef acui_real_f C;
@@ -107,7 +108,8 @@ struct acui_held {
         });
     }
 
-    /* Turns elements into results, all but the last step; returns the sum of the powers. */
+    /* Turns elements into results, all but the last step; returns the sum of the powers. All powers
+     * are 2^32 as large, which spares a rounding of small ones. */
     template <bool LOG> ACUI_DEVICE double powers(const acui_softmax &p, T (&e)[COUNT])
     {
         T most = e[0];
@@ -125,7 +127,7 @@ struct acui_held {
             for (int k = 0; k < V; k++) {
                 T &of = e[v * V + k];
                 of -= most;
-                power[k] = acui_power(of);
+                power[k] = acui_large_power(of);
                 if (!LOG)
                     of = power[k];
             }
@@ -137,7 +139,7 @@ struct acui_held {
     template <bool LOG> ACUI_DEVICE void row(const acui_softmax &p, T (&e)[COUNT])
     {
         const double sum = powers<LOG>(p, e);
-        const T scale = LOG ? (T)log(sum) : (T)(1.0 / sum);
+        const T scale = LOG ? (T)log(sum * 2.3283064365386963e-10) : 1.0f / (T)sum;
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
             e[k] = LOG ? e[k] - scale : e[k] * scale;

@@ -114,7 +114,7 @@ typedef struct acui_matmul {
     acui_operand at[3]; /* out, a and b, with strides along the batch */
 } acui_matmul;
 
-#define ACUI_SOFTMAX_BLOCK 512 /* threads in a block of softmax_rows */
+#define ACUI_SOFTMAX_BLOCK 512 /* most threads in a block of softmax_rows */
 #define ACUI_SOFTMAX_HELD 128  /* bytes of a row, in the type of computation, that each of its
                                 * threads holds */
 

@@ -113,7 +113,7 @@ static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, c
     if (params->splits > 1)
         return launch_splits(p, name, params, class, out);
     const char *kernel = held ? "softmax_rows_f" : class == 'd' ? "softmax_d" : "softmax_f";
-    const int threads = held ? ACUI_SOFTMAX_BLOCK : ACUI_BLOCK;
+    const int threads = params->group > ACUI_BLOCK ? ACUI_SOFTMAX_BLOCK : ACUI_BLOCK;
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_struct(params, sizeof *params)};

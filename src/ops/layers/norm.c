@@ -86,6 +86,7 @@ static acu_op *plan_norm(acu_planning *p)
     acui_norm params = {.dtype = (int)dtype, .epsilon = r->epsilon, .rms = r->rms};
     acui_lines_init(&params.rows, shape, shape.rank - 1, (const acu_tensor *[]){p->out.tensor, x},
                     2);
+    params.inverse = 1 / (double)params.rows.count;
     weight = parameter(p, name_of(r), 1, x, &params.weight);
     if (acu_op_status(weight, NULL) != ACU_OK)
         return weight;

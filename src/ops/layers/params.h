@@ -8,7 +8,7 @@
 typedef struct acui_norm {
     acui_lines rows;        /* 0: the result, 1: x */
     long long weight, bias; /* strides; 0: the same for all */
-    double epsilon;
+    double epsilon, inverse; /* inverse: 1 / count */
     int dtype, rms;
     int group; /* threads of a row: 32 or ACUI_BLOCK */
     int even;  /* rows are whole vectors of neighbours, as far as strides tell */

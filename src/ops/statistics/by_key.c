@@ -68,8 +68,9 @@ static acu_op *launch(acu_planning *p, const acui_by_key *params, acu_op *out)
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
-    acu_op *first = acui_launch_of(p, name, "acuda.select", real ? "by_key_part_d" : "by_key_part_l",
-                                   acui_parts(params->parts, warps), 32 * warps, args, 4);
+    const char *part = real ? "by_key_part_d" : "by_key_part_l";
+    acu_op *first = acui_launch_of(p, name, "acuda.select", part, acui_parts(params->parts, warps),
+                                   32 * warps, args, 4);
     const acu_arg join[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_nth(first, 0, p->site), ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
