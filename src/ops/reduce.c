@@ -238,8 +238,8 @@ static acu_op *launch(plan *r, acu_op *out)
     return finish(r, out, acu_op_nth(first, 2, r->p->site), family, class);
 }
 
-/* Of integers: their sum, in 64 bits, by their number. That of 64-bit integers is one of doubles: it
- * might not fit. */
+/* Of integers: their sum, in 64 bits, by their number. The sum of 64-bit integers might not fit, so
+ * these become doubles first. */
 static acu_op *mean_of_integers(plan *r, char class)
 {
     acu_site site = r->p->site;
