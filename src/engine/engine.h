@@ -55,8 +55,8 @@
  * Locks, in the order in which they may be taken: a stream's issue lock; the lock of tasks that ask
  * for memory again (`again` in issue/memory.c); the lock of threads that give memory back
  * (memory/trim.c), under which driver calls are made too. Then, each alone or as a leaf: the order
- * lock (memory/access.h), the flight lock, a stream's timeline lock, the deadline lock, a future's
- * lock. Functions of the program are called with none of them held.
+ * lock (memory/access.h), a device's flight lock (completion/flight.h), a stream's timeline lock,
+ * the deadline lock, a future's lock. Functions of the program are called with none of them held.
  */
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H

@@ -184,24 +184,24 @@ static void how_many_depends_on_how_long(void **state)
 {
     (void)state;
     const uint64_t form = UINT64_C(0x1234567812340001), other = form + (1 << 16);
-    assert_int_equal(acui_batch_most(form), 1); /* not known */
+    assert_int_equal(acui_batch_most(&test_taught, form), 1); /* not known */
     test_teach(form, 1, 0, ACU_US(90));
-    assert_int_equal(acui_batch_most(form), 1);
+    assert_int_equal(acui_batch_most(&test_taught, form), 1);
     test_teach(form, 1, 0, ACU_US(40));
-    assert_int_equal(acui_batch_most(form), 2);
+    assert_int_equal(acui_batch_most(&test_taught, form), 2);
     test_teach(form, 2, 0, ACU_US(40));
-    assert_int_equal(acui_batch_most(form), 4);
+    assert_int_equal(acui_batch_most(&test_taught, form), 4);
     test_teach(form, ACUI_BATCH_MOST, 0, ACU_US(90));
-    assert_int_equal(acui_batch_most(form), ACUI_BATCH_MOST);
+    assert_int_equal(acui_batch_most(&test_taught, form), ACUI_BATCH_MOST);
     test_teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
-    assert_int_equal(acui_batch_most(form), ACUI_BATCH_MOST);
+    assert_int_equal(acui_batch_most(&test_taught, form), ACUI_BATCH_MOST);
     test_teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
-    assert_int_equal(acui_batch_most(form), 8);
+    assert_int_equal(acui_batch_most(&test_taught, form), 8);
     test_teach(form, 1, ACU_US(101), ACU_US(102));
-    assert_int_equal(acui_batch_most(form), 1);
+    assert_int_equal(acui_batch_most(&test_taught, form), 1);
     test_teach(other, 1, 0, ACU_US(3)); /* in the same place, if there were just one */
-    assert_int_equal(acui_batch_most(form), 1);
-    assert_int_equal(acui_batch_most(other), ACUI_BATCH_MOST);
+    assert_int_equal(acui_batch_most(&test_taught, form), 1);
+    assert_int_equal(acui_batch_most(&test_taught, other), ACUI_BATCH_MOST);
 }
 
 static void some_forms_may_come_in_turn(void **state)
@@ -213,8 +213,8 @@ static void some_forms_may_come_in_turn(void **state)
         for (uint64_t i = 0; i <= FORMS; i++)
             test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 3 : 40));
     for (uint64_t i = 1; i <= FORMS; i++)
-        assert_int_equal(acui_batch_most(form + i * apart), i % 2 ? ACUI_BATCH_MOST : 2);
-    assert_int_equal(acui_batch_most(form), 1); /* nine are more than there is room for */
+        assert_int_equal(acui_batch_most(&test_taught, form + i * apart), i % 2 ? ACUI_BATCH_MOST : 2);
+    assert_int_equal(acui_batch_most(&test_taught, form), 1); /* nine are more than there is room for */
 }
 
 static void what_depends_on_each_other_stays_in_order(void **state)

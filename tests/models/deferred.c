@@ -87,8 +87,9 @@ static bool comes_behind(const acui_task *task)
     return task >= behind && task < behind + TASKS;
 }
 
-unsigned acui_batch_most(uint64_t form)
+unsigned acui_batch_most(const acu_device *device, uint64_t form)
 {
+    (void)device;
     return form == 3 ? 1 : ACUI_BATCH_MOST;
 }
 

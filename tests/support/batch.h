@@ -15,20 +15,20 @@
 
 /* Teaches that `count` tasks of the form were all over after `ns`, and the first one not at
  * `looked`. */
+static acu_device test_taught; /* on which something ended 1 ms after the clock began; ordinal 0 */
 static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
 {
-    static acu_device device; /* on which something ended 1 ms after the clock began */
     bool timeless = atomic_exchange(&acui_batch_timeless, false);
     acui_task tasks[ACUI_BATCH_MOST] = {0};
-    device.engine.over_at = ACU_MS(1);
+    test_taught.engine.over_at = ACU_MS(1);
     for (int i = 0; i < count; i++) {
         tasks[i].form = form;
-        tasks[i].device = &device;
+        tasks[i].device = &test_taught;
         tasks[i].flight.next = i + 1 < count ? &tasks[i + 1] : NULL;
     }
-    acui_flight_lock();
+    acui_flight_lock(&acui_flights[0]);
     acui_batch_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);
-    acui_flight_unlock();
+    acui_flight_unlock(&acui_flights[0]);
     atomic_store(&acui_batch_timeless, timeless);
 }
 

@@ -20,21 +20,23 @@
 
 typedef struct helper {
     pthread_t thread;
-    bool running;    /* flight lock */
+    bool running;    /* the lock */
     uint64_t number; /* the mark; written before: */
-    /* What it waits for; retained, with its device; NULL: nothing to do. Changed under the flight
-     * lock. Release store; the helper itself loads it without the lock, with acquire. */
+    /* What it waits for; retained, with its device; NULL: nothing to do. Set under the lock, and
+     * cleared by the helper itself. Release store; the helper loads it without the lock, with
+     * acquire. */
     _Atomic(acu_stream *) stream;
     _Atomic(uint32_t) calls; /* how often it was called, to work or to stop; it sleeps on this */
 } helper;
 
 static struct {
+    acui_lock lock; /* a leaf, taken with a device's lock held */
     helper list[HELPERS];
-    uint64_t again; /* nobody is asked before this time: one could not wait; flight lock */
-    _Atomic(bool) stop; /* stored under the flight lock; release store, acquire load */
+    uint64_t again; /* nobody is asked before this time: one could not wait; the lock */
+    _Atomic(bool) stop; /* stored under the lock; release store, acquire load */
 } all;
 
-/* Whether somebody sleeps until this thread announces; then no longer. Flight lock held. */
+/* Whether somebody sleeps until this thread announces; then no longer. The device's lock held. */
 static bool was_relied_on(acu_stream *stream)
 {
     bool relied = stream->engine.relied;
@@ -45,20 +47,24 @@ static bool was_relied_on(acu_stream *stream)
 /* `h`: the helper that waits, or NULL; free again once it has looked. */
 static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
 {
+    acui_flight *flight = acui_flight_of(stream->device);
     bool waited = acui_stream_block(stream, number);
-    acui_flight_lock();
     uint64_t now = acui_now(), shortly_before = now - ACUI_LATE;
-    if (h && !waited)
+    if (h && !waited) {
+        acui_lock_take(&all.lock);
         all.again = now + ACUI_BLOCK_AGAIN;
+        acui_lock_give(&all.lock);
+    }
+    acui_flight_lock(flight);
     /* As if somebody had looked just before the end. */
     if (waited && acui_looked_at(stream) < shortly_before)
         acui_looked(stream, shortly_before);
     bool relied = was_relied_on(stream);
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     if (relied) /* they take a while to wake up, and look for themselves */
         acui_done_announce();
     acui_harvest(stream, 0);
-    acui_flight_lock();
+    acui_flight_lock(flight);
     /* No other thread is asked to wait for the mark before this one has looked: not even by one
      * that looked too early, and still finds the work there when this thread has come back
      * already. */
@@ -68,7 +74,7 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
         atomic_store_explicit(&h->stream, NULL, memory_order_release);
     relied = was_relied_on(stream); /* they looked before it was over, and sleep again */
     acui_due_changed(stream);
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     if (relied)
         acui_done_announce();
     return waited;
@@ -77,9 +83,10 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
 bool acui_blocked_wait(acu_stream *stream, uint64_t number)
 {
     bool was = acui_error_aside();
-    acui_flight_lock();
+    acui_flight *flight = acui_flight_of(stream->device);
+    acui_flight_lock(flight);
     stream->engine.waited_for = number;
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     bool waited = wait_for(stream, number, NULL);
     acui_error_back(was);
     return waited;
@@ -108,12 +115,15 @@ static void call(helper *h)
     acui_unpark(&h->calls);
 }
 
-/* Flight lock held, as for the next one. */
+/* One that waits for nothing, and that nobody else asks. The lock held. */
 static helper *find_free(void)
 {
+    if (atomic_load_explicit(&all.stop, memory_order_relaxed) || acui_now() < all.again)
+        return NULL;
     for (int i = 0; i < HELPERS; i++) {
         helper *h = &all.list[i];
-        if (atomic_load_explicit(&h->stream, memory_order_relaxed))
+        /* Acquire: it has read the number of the last one by then. */
+        if (atomic_load_explicit(&h->stream, memory_order_acquire))
             continue;
         if (!h->running)
             h->running = acui_thread_start_with(&h->thread, "acuda-blocked", run, h);
@@ -124,43 +134,43 @@ static helper *find_free(void)
 
 bool acui_blocked_ask(acu_stream *stream, uint64_t number)
 {
-    if (atomic_load_explicit(&all.stop, memory_order_relaxed) || acui_now() < all.again)
-        return false;
+    acui_lock_take(&all.lock);
     helper *h = find_free();
-    if (!h)
-        return false;
-    acu_device_retain(stream->device);
-    h->number = number;
-    atomic_store_explicit(&h->stream, acu_stream_retain(stream), memory_order_release);
-    stream->engine.waited_for = number;
-    call(h);
-    return true;
+    if (h) {
+        acu_device_retain(stream->device);
+        h->number = number;
+        atomic_store_explicit(&h->stream, acu_stream_retain(stream), memory_order_release);
+        stream->engine.waited_for = number;
+        call(h);
+    }
+    acui_lock_give(&all.lock);
+    return h != NULL;
 }
 
 bool acui_blocked_busy(void)
 {
     bool busy = false;
-    acui_flight_lock();
+    acui_lock_take(&all.lock);
     for (int i = 0; i < HELPERS; i++)
         busy |= all.list[i].running;
-    acui_flight_unlock();
+    acui_lock_give(&all.lock);
     return busy;
 }
 
 void acui_blocked_stop(void)
 {
-    acui_flight_lock();
+    acui_lock_take(&all.lock);
     atomic_store_explicit(&all.stop, true, memory_order_release);
-    acui_flight_unlock();
+    acui_lock_give(&all.lock);
     for (int i = 0; i < HELPERS; i++) { /* nobody starts any meanwhile */
         if (!all.list[i].running)
             continue;
         call(&all.list[i]);
         pthread_join(all.list[i].thread, NULL);
     }
-    acui_flight_lock();
+    acui_lock_take(&all.lock);
     for (int i = 0; i < HELPERS; i++)
         all.list[i].running = false;
     atomic_store_explicit(&all.stop, false, memory_order_release);
-    acui_flight_unlock();
+    acui_lock_give(&all.lock);
 }

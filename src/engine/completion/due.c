@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* When it pays to look at each stream, and how long the reactor may sleep. Called by flight.c, the
- * reactor and threads that wait; flight lock held, if nothing else is said. */
+ * reactor and threads that wait; the lock of the stream's device held, if nothing else is said. */
 #include "base/clock.h"
 #include "base/park.h"
 #include "engine/completion/flight.h"
@@ -9,16 +9,17 @@
 
 #define ARMED 16 /* streams whose flags the reactor watches, at most */
 
-static struct { /* under the flight lock */
-    bool alone;          /* it may use one core only */
-    bool sleeping;       /* the reactor sleeps */
-    uint64_t until;      /* until then */
-    uint64_t called;     /* when the reactor was to look, though awake; since acui_due_begin */
-    uint64_t over_at;    /* when the last task was over that somebody wanted to be told of */
-    uint64_t gap;        /* between that and the next one, on average; at most 2 ACUI_SHORT_GAP */
-    uint64_t length;     /* of these, on average; never over 2 ACUI_LONG */
-    uint64_t expected;   /* until then something short may come at any moment */
-} due = {.called = ACU_FOREVER, .gap = ACUI_SHORT_GAP};
+/* The reactor's sleep. All devices' threads read this, and change it only if they call the reactor
+ * sooner than it would look. */
+static struct {
+    /* When it will look at the latest. Since acui_due_begin, after which it looks at the state of
+     * every stream; so what was changed before that call need not be in here. */
+    _Alignas(64) _Atomic(uint64_t) until;
+    _Atomic(bool) sleeping; /* it sleeps, and nobody has woken it; seq_cst, like `until`: the
+                             * reactor sets this and then reads that, others set that and then
+                             * read this */
+    _Atomic(bool) alone;    /* it may use one core only; relaxed */
+} due = {.until = ACU_FOREVER};
 
 /* What the reactor watches without the lock. The streams stay: only the reactor lets go of them. */
 static struct {
@@ -29,16 +30,18 @@ static struct {
 /* How often the reactor was woken; wraps around. It sleeps on this. */
 static _Atomic(uint32_t) calls;
 
-/* How often work came that somebody is to be told of. Relaxed: a hint to stop pausing. */
-static _Atomic(uint64_t) changes;
-
 /* How late a thread wakes up that sleeps until some time, in ns: three times out of four less.
  * Relaxed: of two changes at the same time, one may be lost. */
 static _Atomic(uint64_t) wake_up;
 
 void acui_flight_one_core(bool alone)
 {
-    due.alone = alone;
+    atomic_store_explicit(&due.alone, alone, memory_order_relaxed);
+}
+
+static bool is_alone(void)
+{
+    return atomic_load_explicit(&due.alone, memory_order_relaxed);
 }
 
 /* ---- sleeping ---- */
@@ -54,19 +57,26 @@ void acui_flight_woke(uint64_t late)
     atomic_store_explicit(&wake_up, old, memory_order_relaxed);
 }
 
+/* Lower `until` to the time; false: it is no later than that. */
+static bool lower(uint64_t time)
+{
+    uint64_t until = atomic_load(&due.until);
+    while (time < until)
+        if (atomic_compare_exchange_weak(&due.until, &until, time))
+            return true;
+    return false;
+}
+
 void acui_flight_sleep(uint64_t time)
 {
-    if (due.called < time) /* it was called between acui_flight_due, which found `time`, and now */
-        time = due.called;
-    due.sleeping = true;
-    due.until = time;
     uint64_t begin = acui_now();
-    /* Relaxed, here and in acui_due_wake: changed under the lock only. */
+    /* Relaxed: it is raised after `sleeping` is found true, which is stored after this. */
     uint32_t seen = atomic_load_explicit(&calls, memory_order_relaxed);
-    acui_flight_unlock();
+    atomic_store(&due.sleeping, true);
+    if (!lower(time)) /* it was called since acui_flight_due, which found `time` */
+        time = atomic_load(&due.until);
     acui_park(&calls, seen, time);
-    acui_flight_lock();
-    due.sleeping = false;
+    atomic_store(&due.sleeping, false);
     uint64_t now = acui_now();
     if (begin < time && time <= now)
         acui_flight_woke(now - time);
@@ -74,50 +84,50 @@ void acui_flight_sleep(uint64_t time)
 
 void acui_due_wake(uint64_t time)
 {
-    if (!due.sleeping) {
-        due.called = time < due.called ? time : due.called;
-        return;
-    }
-    if (due.until <= time)
-        return;
-    due.sleeping = false; /* once is enough */
-    atomic_store_explicit(&calls, atomic_load_explicit(&calls, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    if (!lower(time) || !atomic_load(&due.sleeping) || !atomic_exchange(&due.sleeping, false))
+        return; /* once is enough */
+    atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
     acui_unpark(&calls);
 }
 
 void acui_flight_wake(void)
 {
-    acui_flight_lock();
     acui_due_wake(0);
-    acui_flight_unlock();
 }
 
 void acui_flight_full(void)
 {
-    acui_flight_lock();
     acui_due_wake(acui_now() + ACUI_LOOK_GAP);
-    acui_flight_unlock();
 }
 
-void acui_flight_expect(void)
+void acui_flight_expect(const acu_device *device)
 {
-    acui_flight_lock();
-    if (due.length < ACUI_LONG) {
-        due.expected = acui_now() + ACUI_SHORT_GAP;
-        acui_due_wake(0);
-    }
-    acui_flight_unlock();
+    unsigned first = 0;
+    acui_flight *flight = device ? acui_flight_of(device) : acui_flight_next(&first);
+    if (!flight || atomic_load_explicit(&flight->length, memory_order_relaxed) >= ACUI_LONG)
+        return;
+    atomic_store_explicit(&flight->expected, acui_now() + ACUI_SHORT_GAP, memory_order_relaxed);
+    acui_due_wake(0);
 }
 
 uint64_t acui_flight_expected(void)
 {
-    return due.alone ? 0 : due.expected;
+    uint64_t last = 0;
+    acui_flight *flight;
+    for (unsigned i = 0; !is_alone() && (flight = acui_flight_next(&i)); i++) {
+        uint64_t expected = atomic_load_explicit(&flight->expected, memory_order_relaxed);
+        last = expected > last ? expected : last;
+    }
+    return last;
 }
 
 uint64_t acui_flight_changes(void)
 {
-    return atomic_load_explicit(&changes, memory_order_relaxed);
+    uint64_t changes = 0;
+    acui_flight *flight;
+    for (unsigned i = 0; (flight = acui_flight_next(&i)); i++)
+        changes += atomic_load_explicit(&flight->changes, memory_order_relaxed);
+    return changes;
 }
 
 bool acui_flight_is_written(void)
@@ -169,7 +179,8 @@ static uint64_t next_end(const acu_stream *stream, uint64_t start, bool *doubt)
     if (!task->form)
         task->form = acui_form_of(task);
     uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD;
-    uint64_t ns = acui_lengths_next(task->form, looked_after(stream, start), doubt);
+    uint64_t ns = acui_lengths_next(acui_flight_of(stream->device), task->form,
+                                    looked_after(stream, start), doubt);
     return !ns ? 0 : ns > lead ? start + ns - lead : start;
 }
 
@@ -200,7 +211,7 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     }
     if (end)
         return end < start + looked + ACUI_FAULT_GAP ? end : start + looked + ACUI_FAULT_GAP;
-    if (age < spin || age < acui_lengths_short(task->form))
+    if (age < spin || age < acui_lengths_short(acui_flight_of(stream->device), task->form))
         return now;
     if (alone)
         return ACUI_BLOCK;
@@ -218,28 +229,41 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
 
 uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
 {
-    acui_flight_lock();
+    acui_flight *flight = acui_flight_of(stream->device);
+    acui_flight_lock(flight);
     bool empty = !stream->engine.first_task;
     uint64_t next = empty ? 0 : next_look(stream, now, spin, alone);
     stream->engine.called |= empty;
     if (next < ACUI_BLOCK && next > stream->engine.tended)
         stream->engine.tended = next; /* the waiting thread looks then: the reactor need not */
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     return next;
+}
+
+/* The earliest of all streams; 0: there is nothing on any. */
+static uint64_t earliest(uint64_t now, uint64_t spin)
+{
+    uint64_t first = 0;
+    acui_flight *flight;
+    for (unsigned i = 0; (flight = acui_flight_next(&i)); i++) {
+        acui_flight_lock(flight);
+        for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active) {
+            uint64_t next = stream->engine.first_task ? acui_flight_next_look(stream, now, spin)
+                                                      : 0;
+            first = first == 0 || (next && next < first) ? next : first;
+        }
+        acui_flight_unlock(flight);
+    }
+    return first;
 }
 
 uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin, bool call)
 {
-    uint64_t first = 0;
-    acui_flight_lock();
-    for (acu_stream *stream = acui_flight_first(); stream; stream = stream->engine.next_active) {
-        uint64_t next = stream->engine.first_task ? acui_flight_next_look(stream, now, spin) : 0;
-        first = first == 0 || (next && next < first) ? next : first;
-    }
-    if (call && (first ? first >= now + ACUI_PAUSE : spin == 0))
-        acui_flight_call_any();
-    acui_flight_unlock();
-    return first;
+    uint64_t first = earliest(now, spin);
+    if (!call || (first ? first < now + ACUI_PAUSE : spin != 0))
+        return first;
+    acui_flight_call_any();
+    return earliest(now, spin);
 }
 
 uint64_t acui_due_at(acu_stream *stream, uint64_t now)
@@ -257,7 +281,7 @@ uint64_t acui_due_at(acu_stream *stream, uint64_t now)
     if (is_armed(stream) && acui_stream_flag_passed(stream))
         return now;
     uint64_t next = acui_flight_next_look(stream, now, ACUI_SPIN_REACTOR);
-    uint64_t gap = acui_looked_at(stream) + (due.alone ? ACUI_NAP_LEAST : ACUI_LOOK_GAP);
+    uint64_t gap = acui_looked_at(stream) + (is_alone() ? ACUI_NAP_LEAST : ACUI_LOOK_GAP);
     return next > gap ? next : gap;
 }
 
@@ -268,7 +292,7 @@ void acui_due_changed(acu_stream *stream)
 
 void acui_due_begin(void)
 {
-    due.called = ACU_FOREVER;
+    atomic_store(&due.until, ACU_FOREVER);
     armed.count = 0;
 }
 
@@ -285,26 +309,28 @@ static uint64_t average(uint64_t old, uint64_t new, uint64_t most)
     return (3 * old + (new < most ? new : most)) / 4;
 }
 
-void acui_due_added(uint64_t now)
+void acui_due_added(acui_flight *flight, uint64_t now)
 {
-    if (due.over_at)
-        due.gap = average(due.gap, now - due.over_at, 2 * ACUI_SHORT_GAP);
-    due.over_at = 0;
-    atomic_fetch_add_explicit(&changes, 1, memory_order_relaxed);
+    if (flight->over_at)
+        flight->gap = average(flight->gap, now - flight->over_at, 2 * ACUI_SHORT_GAP);
+    flight->over_at = 0;
+    atomic_fetch_add_explicit(&flight->changes, 1, memory_order_relaxed);
 }
 
 void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now)
 {
-    bool told = first->number <= stream->engine.wanted;
-    if (told) {
-        uint64_t start = start_of(stream);
-        due.length = average(due.length, now > start ? now - start : 0, 2 * ACUI_LONG);
-    }
-    if (!told || last < stream->engine.wanted)
+    acui_flight *flight = acui_flight_of(stream->device);
+    if (first->number > stream->engine.wanted)
+        return;
+    uint64_t start = start_of(stream);
+    uint64_t length = average(atomic_load_explicit(&flight->length, memory_order_relaxed),
+                              now > start ? now - start : 0, 2 * ACUI_LONG);
+    atomic_store_explicit(&flight->length, length, memory_order_relaxed);
+    if (last < stream->engine.wanted)
         return; /* more of these are to come */
-    due.over_at = now;
-    if (due.gap < ACUI_SHORT_GAP && due.length < ACUI_LONG)
-        due.expected = now + ACUI_SHORT_GAP;
+    flight->over_at = now;
+    if (flight->gap < ACUI_SHORT_GAP && length < ACUI_LONG)
+        atomic_store_explicit(&flight->expected, now + ACUI_SHORT_GAP, memory_order_relaxed);
 }
 
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
@@ -318,5 +344,5 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
         task->form = acui_form_of(task);
     uint64_t planned = stream->engine.planned;
     uint64_t late = planned > start && planned <= now ? now - planned + 1 : 0;
-    acui_lengths_learn(task->form, now - start, now - since, late);
+    acui_lengths_learn(acui_flight_of(stream->device), task->form, now - start, now - since, late);
 }

@@ -1,34 +1,59 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is on the devices: the streams with tasks, and on each the tasks in order of their marks,
- * under the flight lock. The list holds a reference to each of its streams, and to that stream's
- * device. */
+/* What is on the devices: for each device the streams with tasks, and on each the tasks in order of
+ * their marks, under the device's lock. The list holds a reference to each of its streams, and to
+ * that stream's device. */
 #include "base/clock.h"
 #include "engine/completion/complete.h"
 #include "base/done.h"
 #include "engine/completion/flight.h"
 #include "engine/issue/batch.h"
 
+acui_flight acui_flights[ACUI_MAX_DEVICES];
+
+/* All devices' threads read these, and they seldom change: so they have a line of the cache for
+ * themselves. */
 static struct {
-    acui_lock lock;
-    acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
-    acu_stream *next;   /* where the next look goes on; NULL: at the first */
-    uint64_t sequence;  /* how many tasks there were so far */
-    bool called;        /* as acu_stream has it, for any stream that is empty */
-} flight;
+    /* A bit for each device that ever had a stream in its list. Relaxed: set under the device's
+     * lock, in which there is nothing of interest before. */
+    _Alignas(64) _Atomic(uint64_t) used;
+    /* As acu_stream has it, for any stream that is empty. seq_cst, and looked at under the device's
+     * lock: see acui_flight_call_any. */
+    _Atomic(bool) called;
+    _Atomic(unsigned) turn; /* the device at which a look at all goes on; relaxed: a hint */
+} shared;
 
-void acui_flight_lock(void)
+void acui_flight_lock(acui_flight *flight)
 {
-    acui_lock_take(&flight.lock);
+    acui_lock_take(&flight->lock);
 }
 
-void acui_flight_unlock(void)
+void acui_flight_unlock(acui_flight *flight)
 {
-    acui_lock_give(&flight.lock);
+    acui_lock_give(&flight->lock);
 }
 
-acu_stream *acui_flight_first(void)
+acui_flight *acui_flight_next(unsigned *index)
 {
-    return flight.active;
+    uint64_t used = atomic_load_explicit(&shared.used, memory_order_relaxed);
+    if (*index >= ACUI_MAX_DEVICES || used >> *index == 0)
+        return NULL;
+    *index += (unsigned)__builtin_ctzll(used >> *index);
+    return &acui_flights[*index];
+}
+
+#define EACH_FLIGHT(f, i)                                                                          \
+    unsigned i = 0;                                                                                \
+    for (acui_flight *f; (f = acui_flight_next(&i)); i++)
+
+bool acui_flight_is_any(void)
+{
+    bool any = false;
+    EACH_FLIGHT(flight, i) {
+        acui_flight_lock(flight);
+        any |= flight->active != NULL;
+        acui_flight_unlock(flight);
+    }
+    return any;
 }
 
 /* ---- tasks ---- */
@@ -53,10 +78,10 @@ static void set_first(acu_stream *stream, acui_task *task)
     atomic_store_explicit(&stream->engine.first, task ? task->number : 0, memory_order_relaxed);
 }
 
-static void append(acu_stream *stream, acui_task *task, uint64_t now)
+static void append(acui_flight *flight, acu_stream *stream, acui_task *task, uint64_t now)
 {
     task->flight.issued_at = now;
-    task->flight.sequence = ++flight.sequence;
+    task->flight.sequence = ++flight->sequence;
     task->submission->marked = task->number;
     if (stream->engine.last_task)
         stream->engine.last_task->flight.next = task;
@@ -65,65 +90,90 @@ static void append(acu_stream *stream, acui_task *task, uint64_t now)
     stream->engine.last_task = task;
 }
 
+/* Put the stream into the list. Lock held. */
+static void list_stream(acui_flight *flight, acu_stream *stream, uint64_t now)
+{
+    if (!flight->used) {
+        flight->used = true;
+        flight->gap = ACUI_SHORT_GAP;
+        atomic_fetch_or_explicit(&shared.used, UINT64_C(1) << stream->device->info.ordinal,
+                                 memory_order_relaxed);
+    }
+    stream->engine.active = true;
+    acui_looked(stream, now);
+    acu_stream_retain(stream);
+    acu_device_retain(stream->device); /* a pooled stream does not hold it */
+    stream->engine.next_active = flight->active;
+    flight->active = stream;
+    acui_due_wake(now + ACUI_IDLE);
+    acui_reactor_call(); /* it may have been ended since the submission began */
+}
+
+/* Whether somebody is to be told that something came onto the stream, which is empty. Lock held. */
+static bool take_call(acu_stream *stream)
+{
+    bool called = stream->engine.called;
+    stream->engine.called = false;
+    if (atomic_load(&shared.called))
+        called |= atomic_exchange(&shared.called, false);
+    return called;
+}
+
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
 {
+    acui_flight *flight = acui_flight_of(stream->device);
     bool wanted = false, called = false;
     uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
     acui_streak_issued(now);
-    acui_flight_lock();
-    if (!stream->engine.first_task) {
-        called = stream->engine.called || flight.called;
-        stream->engine.called = flight.called = false;
-    }
+    acui_flight_lock(flight);
+    if (!stream->engine.first_task)
+        called = take_call(stream);
     for (size_t i = 0; i < count; i++) {
-        append(stream, tasks[i], now);
+        append(flight, stream, tasks[i], now);
         if (armed && tasks[i]->prompt)
             atomic_store_explicit(&tasks[i]->submission->future->flagged, true,
                                   memory_order_release);
         wanted |= tasks[i]->order.awaited || acui_flight_is_told(tasks[i]);
     }
-    if (!stream->engine.active) {
-        stream->engine.active = true;
-        acui_looked(stream, now);
-        acu_stream_retain(stream);
-        acu_device_retain(stream->device); /* a pooled stream does not hold it */
-        stream->engine.next_active = flight.active;
-        flight.active = stream;
-        acui_due_wake(now + ACUI_IDLE);
-        acui_reactor_call(); /* it may have been ended since the submission began */
-    }
+    if (!stream->engine.active)
+        list_stream(flight, stream, now);
     if (armed)
         stream->engine.armed = number;
     if (wanted) {
         note_wanted(stream, now);
-        acui_due_added(now);
+        acui_due_added(flight, now);
     }
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     if (called)
         acui_done_announce();
 }
 
+/* What comes to a device whose lock the thread takes when it looks once more is found then, or sees
+ * this. */
 void acui_flight_call_any(void)
 {
-    flight.called = true;
+    atomic_store(&shared.called, true);
 }
 
 static void want_on(acu_stream *stream)
 {
-    acui_flight_lock();
+    acui_flight *flight = acui_flight_of(stream->device);
+    acui_flight_lock(flight);
     if (stream->engine.first_task)
         note_wanted(stream, acui_now());
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
 }
 
 void acui_flight_want_all(void)
 {
-    acui_flight_lock();
-    uint64_t now = acui_now();
-    for (acu_stream *stream = flight.active; stream; stream = stream->engine.next_active)
-        if (stream->engine.first_task)
-            note_wanted(stream, now);
-    acui_flight_unlock();
+    EACH_FLIGHT(flight, i) {
+        acui_flight_lock(flight);
+        uint64_t now = acui_now();
+        for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active)
+            if (stream->engine.first_task)
+                note_wanted(stream, now);
+        acui_flight_unlock(flight);
+    }
 }
 
 void acui_flight_want_future(acu_future *future)
@@ -138,8 +188,9 @@ void acui_flight_want_future(acu_future *future)
 
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
 {
+    acui_flight *flight = acui_flight_of(stream->device);
     uint64_t last = 0;
-    acui_flight_lock();
+    acui_flight_lock(flight);
     acui_task *first = stream->engine.first_task, **end = &stream->engine.first_task;
     while (*end && (all || acui_stream_passed(stream, (*end)->number))) {
         last = (*end)->number;
@@ -162,7 +213,7 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
         stream->device->engine.over_at = now;
     }
     acui_looked(stream, now);
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     return first;
 }
 
@@ -171,29 +222,31 @@ acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
     if (submission->lane_count != 1)
         return NULL;
     acu_stream *stream = submission->lanes[0].stream;
-    acui_flight_lock();
+    acui_flight *flight = acui_flight_of(stream->device);
+    acui_flight_lock(flight);
     const acui_task *last = stream->engine.last_task;
     uint64_t number = submission->marked;
     bool there = last && number && !acui_stream_passed(stream, number);
     if (there)
         *end = (acui_end){
             .number = number, .last = last->number == number, .issued_at = last->flight.issued_at};
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
     return there ? stream : NULL;
 }
 
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
                        void *context)
 {
-    acui_flight_lock();
-    for (acu_stream *stream = flight.active; stream; stream = stream->engine.next_active) {
+    acui_flight *flight = acui_flight_of(device);
+    acui_flight_lock(flight);
+    for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active) {
         const acui_task *task = stream->device == device ? stream->engine.first_task : NULL;
         while (task && acui_stream_passed(stream, task->number))
             task = task->flight.next;
         if (task)
             look(task, context);
     }
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
 }
 
 /* ---- streams ---- */
@@ -214,21 +267,20 @@ void acui_flight_let_go(acu_stream *const *streams, size_t count)
 }
 
 /* Take the stream off the list, whose references move on. */
-static void unlink_at(acu_stream **link)
+static void unlink_at(acui_flight *flight, acu_stream **link)
 {
     acu_stream *stream = *link;
     *link = stream->engine.next_active;
     stream->engine.active = false;
-    if (flight.next == stream)
-        flight.next = stream->engine.next_active;
+    if (flight->next == stream)
+        flight->next = stream->engine.next_active;
 }
 
-size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next)
+/* Of one device, after the first `n`; how many there are then. Lock held. */
+static size_t add_due(acui_flight *flight, acu_stream **streams, size_t n, size_t most,
+                      uint64_t now, uint64_t *next)
 {
-    size_t n = 0;
-    *next = ACU_FOREVER;
-    acui_due_begin();
-    for (acu_stream **link = &flight.active; *link;) {
+    for (acu_stream **link = &flight->active; *link;) {
         acu_stream *stream = *link;
         uint64_t due = acui_due_at(stream, now);
         acui_due_watch(stream);
@@ -237,7 +289,7 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
         } else {
             streams[n++] = stream;
             if (!stream->engine.first_task) { /* the list's references move on */
-                unlink_at(link);
+                unlink_at(flight, link);
                 continue;
             }
             retain(stream);
@@ -247,21 +299,39 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
     return n;
 }
 
+size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next)
+{
+    size_t n = 0;
+    *next = ACU_FOREVER;
+    acui_due_begin();
+    EACH_FLIGHT(flight, i) {
+        acui_flight_lock(flight);
+        n = add_due(flight, streams, n, most, now, next);
+        acui_flight_unlock(flight);
+    }
+    return n;
+}
+
+/* Take one stream off the list that has nothing on it; NULL: there is none. */
+static acu_stream *take_idle(acui_flight *flight)
+{
+    acui_flight_lock(flight);
+    acu_stream **link = &flight->active;
+    while (*link && (*link)->engine.first_task)
+        link = &(*link)->engine.next_active;
+    acu_stream *stream = *link;
+    if (stream)
+        unlink_at(flight, link);
+    acui_flight_unlock(flight);
+    return stream;
+}
+
 void acui_flight_drop_idle(void)
 {
-    for (bool more = true; more;) {
-        acu_stream *stream = NULL;
-        acui_flight_lock();
-        acu_stream **link = &flight.active;
-        while (*link && (*link)->engine.first_task)
-            link = &(*link)->engine.next_active;
-        if (*link) {
-            stream = *link;
-            unlink_at(link);
-        }
-        more = stream != NULL;
-        acui_flight_unlock();
-        acui_flight_let_go(&stream, more);
+    EACH_FLIGHT(flight, i) {
+        acu_stream *stream;
+        while ((stream = take_idle(flight)))
+            acui_flight_let_go(&stream, 1);
     }
 }
 
@@ -277,24 +347,41 @@ uint64_t acui_flight_news(acu_stream *stream, uint64_t now)
     return 0;
 }
 
-/* The next stream, from where the last one was found, that may have news and was not looked at
- * since `start`; retained. All streams get their turn, whoever looks. */
-static acu_stream *take_next(uint64_t start)
+/* The device's next stream, from where the last one was found, that may have news and was not
+ * looked at since `start`; retained. All streams get their turn, whoever looks. */
+static acu_stream *take_next_of(acui_flight *flight, uint64_t start)
 {
     acu_stream *found = NULL;
-    acui_flight_lock();
-    acu_stream *first = flight.next ? flight.next : flight.active, *stream = first;
+    acui_flight_lock(flight);
+    acu_stream *first = flight->next ? flight->next : flight->active, *stream = first;
     while (stream && !found) {
         if (acui_looked_at(stream) < start && acui_flight_news(stream, start))
             found = stream;
-        stream = stream->engine.next_active ? stream->engine.next_active : flight.active;
+        stream = stream->engine.next_active ? stream->engine.next_active : flight->active;
         if (stream == first)
             break;
     }
-    flight.next = stream;
+    flight->next = stream;
     if (found)
         retain(found);
-    acui_flight_unlock();
+    acui_flight_unlock(flight);
+    return found;
+}
+
+/* The same of all devices, from the one on where the last one was found. */
+static acu_stream *take_next(uint64_t start)
+{
+    unsigned first = atomic_load_explicit(&shared.turn, memory_order_relaxed), i = first;
+    acu_stream *found = NULL;
+    acui_flight *flight;
+    for (; !found && (flight = acui_flight_next(&i)); i++)
+        found = take_next_of(flight, start);
+    if (!found)
+        for (i = 0; !found && (flight = acui_flight_next(&i)) && i < first; i++)
+            found = take_next_of(flight, start);
+    unsigned turn = found ? (unsigned)found->device->info.ordinal : first;
+    if (turn != first)
+        atomic_store_explicit(&shared.turn, turn, memory_order_relaxed);
     return found;
 }
 
@@ -313,15 +400,15 @@ void acui_look_for(const _Atomic(bool) *found)
     }
 }
 
-void acui_look_everywhere(void)
+static void look_at_device(acui_flight *flight)
 {
     enum { BATCH = 64 };
     acu_stream *batch[BATCH];
     size_t skip = 0, n;
     do {
         n = 0;
-        acui_flight_lock();
-        acu_stream *stream = flight.active;
+        acui_flight_lock(flight);
+        acu_stream *stream = flight->active;
         for (size_t i = 0; i < skip && stream; i++)
             stream = stream->engine.next_active;
         for (; stream && n < BATCH; stream = stream->engine.next_active, skip++)
@@ -329,9 +416,15 @@ void acui_look_everywhere(void)
                 retain(stream);
                 batch[n++] = stream;
             }
-        acui_flight_unlock();
+        acui_flight_unlock(flight);
         for (size_t i = 0; i < n; i++)
             acui_harvest(batch[i], 0);
         acui_flight_let_go(batch, n);
     } while (n == BATCH);
+}
+
+void acui_look_everywhere(void)
+{
+    EACH_FLIGHT(flight, i)
+        look_at_device(flight);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What is on the devices, and when it pays to look at it. The rules, with all numbers and an
- * example, are in timing.h.
+ * example, are in timing.h. Each device has a list of its streams with tasks, and a lock for it: so
+ * threads that use different devices do not meet here, but for the reactor's sleep.
  *
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
@@ -19,9 +20,51 @@
 #include "engine/completion/timing.h"
 #include "engine/engine.h"
 
+/* How long one thing after the other took: for each signature, its last few lengths (lengths.c). */
+enum { ACUI_LENGTH_SETS = 128, ACUI_LENGTH_PLACES = 4 /* in each set */ };
+typedef struct acui_length {
+    uint64_t ns;
+    bool rough; /* nobody saw sharply when it ended */
+} acui_length;
+typedef struct acui_lengths {
+    uint64_t form;
+    uint64_t learned; /* the count of all that was learned, when it was last about this form */
+    acui_length known[ACUI_LENGTHS]; /* a ring */
+    size_t count, next;
+    uint8_t doubt; /* for how many tasks more an end may come sooner than is known */
+} acui_lengths;
+
+/* A device's. Those of a device that was reset go on to be the new one's, which has the same
+ * ordinal: streams of both may be in the list. */
+typedef struct acui_flight {
+    _Alignas(64) acui_lock lock; /* a leaf, but for the reactor's lock, and that of helpers
+                                  * (blocked.c); of all that follows, if nothing else is said */
+    acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
+    acu_stream *next;   /* where the next look goes on; NULL: at the first */
+    uint64_t sequence;  /* how many tasks there were so far */
+    uint64_t over_at;   /* when the last task was over that somebody wanted to be told of */
+    uint64_t gap;       /* between that and the next one, on average; at most 2 ACUI_SHORT_GAP */
+    bool used;          /* it ever had a stream; the rest is set then */
+    /* The reactor polls these. Written under the lock, or as a hint without; relaxed. */
+    _Alignas(64) _Atomic(uint64_t) changes; /* how often work came that somebody is to be told of */
+    _Atomic(uint64_t) expected; /* until then something short may come at any moment */
+    _Atomic(uint64_t) length;   /* of what somebody wanted to be told of, on average; never over 2
+                                 * ACUI_LONG */
+    _Alignas(64) acui_lengths lengths[ACUI_LENGTH_SETS][ACUI_LENGTH_PLACES];
+    uint64_t learned; /* how often */
+} acui_flight;
+
 /* ---- flight.c ---- */
-void acui_flight_lock(void); /* a leaf */
-void acui_flight_unlock(void);
+extern acui_flight acui_flights[ACUI_MAX_DEVICES]; /* by ordinals */
+static inline acui_flight *acui_flight_of(const acu_device *device)
+{
+    return &acui_flights[device->info.ordinal];
+}
+/* The flight of the first device from `*index` on that ever had work, whose index that is set to;
+ * NULL: there is none. */
+acui_flight *acui_flight_next(unsigned *index);
+void acui_flight_lock(acui_flight *flight);
+void acui_flight_unlock(acui_flight *flight);
 
 /* The tasks are now the last on their stream, and their mark is made. `armed`: when the device was
  * told to write it; 0: it was not. */
@@ -33,7 +76,7 @@ uint64_t acui_flight_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all of them, as the device is lost. */
 acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
 /* A thread is about to sleep, but looks again when something comes onto any stream that is empty:
- * have that announced (done.h), once. Lock held. */
+ * have that announced (done.h), once. It looks once more after this call. */
 void acui_flight_call_any(void);
 /* Somebody wants to be told soon when everything is over that is on the streams now: all of them,
  * since host work may wait for any; or those of a future that has notices, or soon will. */
@@ -52,19 +95,19 @@ typedef struct acui_end {
 
 /* The stream that the submission is on, if it is on one only and something of it is still there. */
 acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end);
-acu_stream *acui_flight_first(void); /* of those in flight; NULL: none; lock held */
+bool acui_flight_is_any(void); /* whether some stream is in a list; takes the locks */
 
-/* For the reactor, lock held: up to `most` streams that are due, retained with their devices, and
- * in *next when the first of the others will be due. */
+/* For the reactor: up to `most` streams that are due, retained with their devices, and in *next
+ * when the first of the others will be due. Takes the locks, as the next two. */
 size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t *next);
-void acui_flight_let_go(acu_stream *const *streams, size_t count); /* lock not held */
-void acui_flight_drop_idle(void);                                  /* lock not held */
+void acui_flight_let_go(acu_stream *const *streams, size_t count);
+void acui_flight_drop_idle(void);
 
 /* ---- due.c ---- */
 /*
  * When to look at the stream's first task again: `now` or before; a later time; or ACU_FOREVER, if
  * a thread in the driver will wake those that wait. Work of unknown length is worth looking at now
- * while it has been running for less than `spin`. Lock held; `now` is the time.
+ * while it has been running for less than `spin`. The device's lock held; `now` is the time.
  */
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
 /* The same for a thread that waits: takes the lock; 0 if nothing is on the stream, and then it is
@@ -77,17 +120,17 @@ uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, b
 uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin, bool call);
 /* A thread was to wake up at some time, and did so `late` ns after it. Any thread. */
 void acui_flight_woke(uint64_t late);
-/* The process has one core: looking without pause would keep the others from working. Lock held. */
+/* The process has one core: looking without pause would keep the others from working. */
 void acui_flight_one_core(bool alone);
 
-/* The reactor sleeps until `time`, or until something makes its next look due sooner. Lock held,
- * given up meanwhile. */
+/* The reactor sleeps until `time`, or until something makes its next look due sooner. */
 void acui_flight_sleep(uint64_t time);
-void acui_flight_wake(void);   /* the reactor, if it sleeps; lock not held */
-void acui_flight_expect(void); /* short work is about to be submitted: the reactor had better be
-                                * awake */
+void acui_flight_wake(void);   /* the reactor, if it sleeps */
+/* Short work is about to be submitted to the device (NULL: to some one): the reactor had better be
+ * awake. */
+void acui_flight_expect(const acu_device *device);
 void acui_flight_full(void);   /* work waits for room: look soon */
-/* Until when short work is likely to follow, so that staying awake is cheaper. Lock held. */
+/* Until when short work is likely to follow, so that staying awake is cheaper. */
 uint64_t acui_flight_expected(void);
 uint64_t acui_flight_changes(void); /* how often work came that somebody is to be told of */
 bool acui_flight_is_written(void);  /* by a device, to a flag that it watches; the reactor's */
@@ -102,30 +145,34 @@ static inline void acui_looked(acu_stream *stream, uint64_t now)
     atomic_store_explicit(&stream->engine.looked_at, now, memory_order_relaxed);
 }
 
-/* What flight.c tells due.c, and asks of it; lock held. */
+/* What flight.c tells due.c, and asks of it; the device's lock held, but for acui_due_wake and
+ * acui_due_begin. */
 /* When the reactor is to look at the stream; later if others look at it. */
 uint64_t acui_due_at(acu_stream *stream, uint64_t now);
 void acui_due_wake(uint64_t time);       /* the reactor, if it sleeps for longer */
 void acui_due_changed(acu_stream *stream); /* the same, as something changed for this stream */
 void acui_due_begin(void);               /* the reactor now goes through all streams, ... */
 void acui_due_watch(acu_stream *stream); /* ... and watches this one's flag until the next time */
-void acui_due_added(uint64_t now);       /* a task came that somebody is to be told of */
+void acui_due_added(acui_flight *flight, uint64_t now); /* a task came that somebody is to be told
+                                                         * of */
 /* Tasks are over, from the stream's first to the last with the mark `last`. */
 void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now);
 /* The stream's first task alone is over: how long it took is known as well as the time of the last
  * look. */
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now);
 
-/* ---- lengths.c; flight lock held ---- */
+/* ---- lengths.c; the device's lock held, but for acui_spin_after ---- */
 /* What a task of the form that was last looked at when it had run for `looked` is expected to take,
  * in ns; 0: that is not known. `doubt`, if it is known: it may end sooner. */
-uint64_t acui_lengths_next(uint64_t form, uint64_t looked, bool *doubt);
+uint64_t acui_lengths_next(const acui_flight *flight, uint64_t form, uint64_t looked,
+                           bool *doubt);
 /* For how long to look without pause at a task of the form, foreseen or not: if such take so little
  * that a sleep in the driver would take longer; else 0. */
-uint64_t acui_lengths_short(uint64_t form);
+uint64_t acui_lengths_short(const acui_flight *flight, uint64_t form);
 /* A task took `ns`, or up to `slack` less, as nobody looked in between. A look was planned `late`
  * ns ago; 0: none was. */
-void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late);
+void acui_lengths_learn(acui_flight *flight, uint64_t form, uint64_t ns, uint64_t slack,
+                        uint64_t late);
 /* How long to look without pause at work of unknown length, now that some was waited for, and
  * `spin` is what it was so far: less while that does not help. `blocked`: the wait ended with a
  * sleep until a thread in the driver woke up, so the work took ACUI_LATE less. */
@@ -133,7 +180,7 @@ uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, then look and wake all that sleep; false: none is free.
- * Flight lock held; only one at a time is asked to wait for a mark. */
+ * The device's lock held; only one at a time is asked to wait for a mark. */
 bool acui_blocked_ask(acu_stream *stream, uint64_t number);
 /* The same on this thread, which nobody can call back; false: it could not wait there. */
 bool acui_blocked_wait(acu_stream *stream, uint64_t number);

@@ -10,44 +10,43 @@
  * the end is seen.
  *
  * A table of fixed size. The hash of a signature names a set of a few places. A new signature
- * replaces the one in its set about which nothing was learned for the longest time. Called with the
- * flight lock held.
+ * replaces the one in its set about which nothing was learned for the longest time. Each device has
+ * a table, guarded by its lock (flight.h).
  */
 #include "engine/completion/flight.h"
 
-#define SETS 128
-#define PLACES 4 /* in each set */
+typedef acui_length length;
+typedef acui_lengths entry;
 
-typedef struct length {
-    uint64_t ns;
-    bool rough; /* nobody saw sharply when it ended */
-} length;
-
-static struct entry {
-    uint64_t form;
-    uint64_t learned; /* the count of all that was learned, when it was last about this form */
-    length known[ACUI_LENGTHS]; /* a ring */
-    size_t count, next;
-    uint8_t doubt; /* for how many tasks more an end may come sooner than is known */
-} table[SETS][PLACES];
-
-/* Of the form; NULL: nothing is known. */
-static struct entry *entry_of(uint64_t form)
+/* Where the form is in its set; negative: nothing is known of it. */
+static int place_of(const entry *set, uint64_t form)
 {
-    struct entry *set = table[(form >> 20) % SETS];
-    for (size_t i = 0; i < PLACES; i++)
+    for (int i = 0; i < ACUI_LENGTH_PLACES; i++)
         if (set[i].form == form)
-            return &set[i];
-    return NULL;
+            return i;
+    return -1;
 }
 
-static struct entry *add_entry(uint64_t form)
+static size_t set_of(uint64_t form)
 {
-    struct entry *set = table[(form >> 20) % SETS], *oldest = set;
-    for (size_t i = 1; i < PLACES; i++)
+    return (form >> 20) % ACUI_LENGTH_SETS;
+}
+
+/* Of the form; NULL: nothing is known. */
+static const entry *entry_of(const acui_flight *flight, uint64_t form)
+{
+    const entry *set = flight->lengths[set_of(form)];
+    int place = place_of(set, form);
+    return place < 0 ? NULL : &set[place];
+}
+
+static entry *add_entry(entry *set, uint64_t form)
+{
+    entry *oldest = set;
+    for (int i = 1; i < ACUI_LENGTH_PLACES; i++)
         if (set[i].learned < oldest->learned)
             oldest = &set[i];
-    *oldest = (struct entry){.form = form};
+    *oldest = (entry){.form = form};
     return oldest;
 }
 
@@ -60,11 +59,11 @@ static bool is_ahead(const length *l, uint64_t looked)
 }
 
 /* The shortest length that is ahead; NULL: the task has outlasted all. */
-static const length *next_of(const struct entry *entry, uint64_t looked)
+static const length *next_of(const entry *e, uint64_t looked)
 {
     const length *next = NULL;
-    for (size_t i = 0; i < entry->count; i++) {
-        const length *l = &entry->known[i];
+    for (size_t i = 0; i < e->count; i++) {
+        const length *l = &e->known[i];
         if (is_ahead(l, looked) && (!next || l->ns < next->ns))
             next = l;
     }
@@ -72,47 +71,47 @@ static const length *next_of(const struct entry *entry, uint64_t looked)
 }
 
 /* Whether at least half of the lengths ahead, and a few, are near the shortest of these. */
-static bool agree(const struct entry *entry, const length *shortest, uint64_t looked)
+static bool agree(const entry *e, const length *shortest, uint64_t looked)
 {
     uint64_t width = shortest->ns / 8 + ACUI_SOONER;
     uint64_t most = shortest->ns + (width < ACUI_WIDTH_MOST ? width : ACUI_WIDTH_MOST);
     size_t near = 0, ahead = 0;
-    for (size_t i = 0; i < entry->count; i++) {
-        bool is = is_ahead(&entry->known[i], looked);
+    for (size_t i = 0; i < e->count; i++) {
+        bool is = is_ahead(&e->known[i], looked);
         ahead += is;
-        near += is && entry->known[i].ns <= most;
+        near += is && e->known[i].ns <= most;
     }
     return near >= ACUI_LENGTH_FEW && 2 * near >= ahead;
 }
 
-uint64_t acui_lengths_next(uint64_t form, uint64_t looked, bool *doubt)
+uint64_t acui_lengths_next(const acui_flight *flight, uint64_t form, uint64_t looked, bool *doubt)
 {
-    const struct entry *entry = entry_of(form);
-    const length *next = entry ? next_of(entry, looked) : NULL;
-    if (!next || !agree(entry, next, looked))
+    const entry *e = entry_of(flight, form);
+    const length *next = e ? next_of(e, looked) : NULL;
+    if (!next || !agree(e, next, looked))
         return 0;
-    *doubt = entry->doubt > 0;
+    *doubt = e->doubt > 0;
     uint64_t sooner = next->rough ? ACUI_SOONER : 0;
     return next->ns > sooner ? next->ns - sooner : 1;
 }
 
-uint64_t acui_lengths_short(uint64_t form)
+uint64_t acui_lengths_short(const acui_flight *flight, uint64_t form)
 {
-    const struct entry *entry = entry_of(form);
+    const entry *e = entry_of(flight, form);
     uint64_t most = 0;
-    for (size_t i = 0; entry && i < entry->count; i++)
-        most = entry->known[i].ns > most ? entry->known[i].ns : most;
-    bool known = entry && entry->count >= ACUI_LENGTH_FEW;
+    for (size_t i = 0; e && i < e->count; i++)
+        most = e->known[i].ns > most ? e->known[i].ns : most;
+    bool known = e && e->count >= ACUI_LENGTH_FEW;
     return known && most <= ACUI_LONG ? most + ACUI_SPIN_MOST : 0;
 }
 
 /* ---- what is learned ---- */
 
 /* Something better is known of a length: rough ones that may have been the same were. */
-static void correct(struct entry *entry, length better)
+static void correct(entry *e, length better)
 {
-    for (size_t i = 0; i < entry->count; i++) {
-        length *l = &entry->known[i];
+    for (size_t i = 0; i < e->count; i++) {
+        length *l = &e->known[i];
         uint64_t off = l->ns > better.ns ? l->ns - better.ns : better.ns - l->ns;
         if (l->rough && off <= acui_vary(better.ns) + ACUI_ROUGH)
             *l = better;
@@ -129,23 +128,23 @@ static uint64_t guess(uint64_t ns, uint64_t slack, uint64_t late, bool missed)
     return ns > off ? ns - off : 1;
 }
 
-void acui_lengths_learn(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
+void acui_lengths_learn(acui_flight *flight, uint64_t form, uint64_t ns, uint64_t slack,
+                        uint64_t late)
 {
-    static uint64_t times;
-    struct entry *entry = entry_of(form);
+    entry *set = flight->lengths[set_of(form)];
+    int place = place_of(set, form);
     bool rough = slack > ACUI_SHARP, missed = rough && late && late <= slack;
-    if (!entry && ns < ACUI_LEARNED)
+    if (place < 0 && ns < ACUI_LEARNED)
         return;
-    if (!entry)
-        entry = add_entry(form);
-    entry->learned = ++times;
-    entry->doubt = missed ? ACUI_LENGTHS : (uint8_t)(entry->doubt - (entry->doubt > 0));
+    entry *e = place < 0 ? add_entry(set, form) : &set[place];
+    e->learned = ++flight->learned;
+    e->doubt = missed ? ACUI_LENGTHS : (uint8_t)(e->doubt - (e->doubt > 0));
     length seen = {rough ? guess(ns, slack, late, missed) : ns, rough};
     if (!rough || missed)
-        correct(entry, seen);
-    if (entry->count < ACUI_LENGTHS)
-        entry->count++;
-    entry->known[entry->next++ % ACUI_LENGTHS] = seen;
+        correct(e, seen);
+    if (e->count < ACUI_LENGTHS)
+        e->count++;
+    e->known[e->next++ % ACUI_LENGTHS] = seen;
 }
 
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked)

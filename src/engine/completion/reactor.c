@@ -33,9 +33,10 @@
 
 #define BATCH 64 /* streams looked at between two takings of the lock */
 
-static struct { /* under the flight lock */
+static struct {
+    acui_lock lock; /* a leaf, taken with a device's flight lock held; of all but `alone` */
     bool running, stop;
-    bool alone; /* it may use one core only: spinning would keep others from working */
+    bool alone; /* the reactor's: it may use one core only: spinning would keep others from working */
     pthread_t thread;
     acui_notice *notices, **notices_end;
     /* How many notices it ever got. Stored with release, under the lock; loaded with acquire,
@@ -79,25 +80,23 @@ static uint64_t sooner(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Stay awake until `time`, or something comes into flight. Flight lock held, given up meanwhile. */
-static void stay_awake(uint64_t time)
+/* Stay awake until `time`, or something comes into flight: then there were more than `seen`
+ * changes. */
+static void stay_awake(uint64_t time, uint64_t seen)
 {
-    uint64_t seen = acui_flight_changes();
-    acui_flight_unlock();
     while (acui_flight_changes() == seen && !acui_flight_is_written() && acui_now() < time)
         acui_spin_pause();
-    acui_flight_lock();
 }
 
-/* Until `next`, when a stream is due. Flight lock held, given up meanwhile. */
-static void rest(uint64_t next)
+/* Until `next`, when a stream is due, as that was after so many changes. */
+static void rest(uint64_t next, uint64_t changes)
 {
     uint64_t now = acui_now(), expected = acui_flight_expected();
     next = sooner(next, acui_deadlines_next());
     if (expected > now)
-        stay_awake(sooner(next, expected));
+        stay_awake(sooner(next, expected), changes);
     else if (!reactor.alone && next < now + ACUI_PAUSE)
-        stay_awake(next);
+        stay_awake(next, changes);
     else {
         if (next == ACU_FOREVER) { /* the process may have been pinned since */
             reactor.alone = has_one_core();
@@ -107,24 +106,48 @@ static void rest(uint64_t next)
     }
 }
 
-/* One turn: callbacks, then streams, then rest. Flight lock held, given up meanwhile. */
-static void turn(void)
+static acui_notice *take_notices(void)
 {
-    acu_stream *streams[BATCH];
-    uint64_t next;
+    acui_lock_take(&reactor.lock);
     acui_notice *notices = reactor.notices;
     reactor.notices = NULL;
     reactor.notices_end = &reactor.notices;
+    acui_lock_give(&reactor.lock);
+    return notices;
+}
+
+/* Whether there is nothing to do but to look at streams. Whoever changes that wakes the reactor
+ * afterwards. */
+static bool may_rest(void)
+{
+    acui_lock_take(&reactor.lock);
+    bool may = !reactor.notices && !reactor.stop;
+    acui_lock_give(&reactor.lock);
+    return may;
+}
+
+/* One turn: callbacks, then streams, then rest. */
+static void turn(void)
+{
+    acu_stream *streams[BATCH];
+    uint64_t next, changes = acui_flight_changes();
     size_t n = acui_flight_due(streams, BATCH, acui_now(), &next);
-    acui_flight_unlock();
+    acui_notice *notices = take_notices();
     call_notices(notices);
     acui_deadlines_pass();
     for (size_t i = 0; i < n; i++)
         acui_harvest(streams[i], 0);
     acui_flight_let_go(streams, n);
-    acui_flight_lock();
-    if (n == 0 && !notices && !reactor.notices && !reactor.stop)
-        rest(next);
+    if (n == 0 && !notices && may_rest())
+        rest(next, changes);
+}
+
+static bool is_to_go_on(void)
+{
+    acui_lock_take(&reactor.lock);
+    bool on = !reactor.stop || reactor.notices;
+    acui_lock_give(&reactor.lock);
+    return on;
 }
 
 static void *run(void *unused)
@@ -132,27 +155,36 @@ static void *run(void *unused)
     (void)unused;
     prctl(PR_SET_TIMERSLACK, 1000UL); /* ns, of this thread: the usual 50 us are far too late
                                        * here */
-    acui_flight_lock();
     reactor.alone = has_one_core();
     acui_flight_one_core(reactor.alone);
-    while (!reactor.stop || reactor.notices)
+    while (is_to_go_on())
         turn();
-    acui_flight_unlock();
     return NULL;
+}
+
+/* Start it, unless it runs. The lock held. */
+static void call_reactor(void)
+{
+    if (!reactor.running)
+        reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
+    /* Relaxed: stored under the lock. A thread that stops the reactor looks again after that. */
+    if (reactor.running && !reactor.stop &&
+        !atomic_load_explicit(&started, memory_order_relaxed))
+        atomic_store_explicit(&started, true, memory_order_seq_cst);
 }
 
 void acui_reactor_notify(acui_notice *notices)
 {
     if (!notices)
         return;
-    acui_flight_lock();
+    acui_lock_take(&reactor.lock);
     uint64_t given = atomic_load_explicit(&reactor.given, memory_order_relaxed);
     *reactor.notices_end = notices;
     for (; *reactor.notices_end; given++)
         reactor.notices_end = &(*reactor.notices_end)->next;
     atomic_store_explicit(&reactor.given, given, memory_order_release);
-    acui_reactor_call();
-    acui_flight_unlock();
+    call_reactor();
+    acui_lock_give(&reactor.lock);
     acui_flight_wake();
 }
 
@@ -161,10 +193,10 @@ bool acui_reactor_settle(uint64_t deadline)
     uint64_t given = atomic_load_explicit(&reactor.given, memory_order_acquire);
     if (acui_passage_reached(&called, given))
         return true;
-    acui_flight_lock();
-    acui_reactor_call();
+    acui_lock_take(&reactor.lock);
+    call_reactor();
     bool comes = reactor.running;
-    acui_flight_unlock();
+    acui_lock_give(&reactor.lock);
     return !comes || acui_passage_await(&called, given, deadline);
 }
 
@@ -205,11 +237,11 @@ static acu_status drain(acu_device *device)
 /* False: it did not run. Else this thread stands in its place until reactor_ended. */
 static bool end_reactor(void)
 {
-    acui_flight_lock();
+    acui_lock_take(&reactor.lock);
     bool running = reactor.running;
     reactor.stop = running; /* else somebody may start it, and it stays */
     atomic_store_explicit(&started, false, memory_order_seq_cst);
-    acui_flight_unlock();
+    acui_lock_give(&reactor.lock);
     acui_flight_wake();
     if (running)
         pthread_join(reactor.thread, NULL);
@@ -218,9 +250,9 @@ static bool end_reactor(void)
 
 static void reactor_ended(void)
 {
-    acui_flight_lock();
+    acui_lock_take(&reactor.lock);
     reactor.running = reactor.stop = false;
-    acui_flight_unlock();
+    acui_lock_give(&reactor.lock);
 }
 
 static void end_threads(void)
@@ -243,9 +275,10 @@ static void end_threads(void)
 static bool is_busy(void)
 {
     bool busy = acui_beside(); /* first: what such threads have told is seen below */
-    acui_flight_lock();
-    busy |= acui_flight_first() || reactor.notices || reactor.running;
-    acui_flight_unlock();
+    busy |= acui_flight_is_any();
+    acui_lock_take(&reactor.lock);
+    busy |= reactor.notices || reactor.running;
+    acui_lock_give(&reactor.lock);
     return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy() ||
            acui_worker_busy() || acui_stage_busy() || acui_build_busy() || acui_blocked_busy();
 }
@@ -253,14 +286,15 @@ static bool is_busy(void)
 /* The system has no thread left for the reactor: this one does what is there now. */
 static void stand_in(void)
 {
-    acui_flight_lock();
+    acui_lock_take(&reactor.lock);
     bool free = !reactor.running;
-    if (free) {
+    if (free)
         reactor.running = reactor.stop = true;
-        turn();
-        reactor.running = reactor.stop = false;
-    }
-    acui_flight_unlock();
+    acui_lock_give(&reactor.lock);
+    if (!free)
+        return;
+    turn();
+    reactor_ended();
 }
 
 /* The last callbacks may have submitted again: what came of that is finished first. */
@@ -287,12 +321,9 @@ static acui_task *loaded(acui_point *point)
 
 void acui_reactor_call(void)
 {
-    if (!reactor.running)
-        reactor.running = acui_thread_start(&reactor.thread, "acuda-reactor", run);
-    /* Relaxed: stored under the lock. A thread that stops the reactor looks again after that. */
-    if (reactor.running && !reactor.stop &&
-        !atomic_load_explicit(&started, memory_order_relaxed))
-        atomic_store_explicit(&started, true, memory_order_seq_cst);
+    acui_lock_take(&reactor.lock);
+    call_reactor();
+    acui_lock_give(&reactor.lock);
 }
 
 acu_status acui_reactor_start(void)
@@ -302,19 +333,19 @@ acu_status acui_reactor_start(void)
                                            .stop = stop,
                                            .wait = acui_wait_passed,
                                            .settle = acui_backlog_settle};
-    static bool prepared; /* flight lock */
+    static bool prepared; /* the lock */
     if (atomic_load_explicit(&started, memory_order_seq_cst))
         return ACU_OK;
     acui_set_load_hooks(&load_hooks);
-    acui_flight_lock();
+    acui_lock_take(&reactor.lock);
     if (!prepared) {
         acui_set_close_hooks(&hooks);
         acui_set_suspect(acui_suspect);
         prepared = true;
     }
-    acui_reactor_call();
+    call_reactor();
     bool running = reactor.running;
-    acui_flight_unlock();
+    acui_lock_give(&reactor.lock);
     if (!running)
         return acui_fail(ACU_ERR_NO_MEMORY, "acuda's thread could not be started: %s",
                          acui_thread_words((char[ACUI_THREAD_WORDS]){0}));

@@ -84,7 +84,7 @@ acu_stream *acui_batch_stream(acui_task *task);
  * moment. */
 bool acui_batch_device_is_busy(acu_device *device, uint32_t deferred);
 /* How many of the form may be batched; 1: it is not known to be short. */
-unsigned acui_batch_most(uint64_t form);
+unsigned acui_batch_most(const acu_device *device, uint64_t form);
 /* The tasks from `first` on, before `end`, were found over at `now`; the first was not over at
  * `looked`. Flight lock held. */
 void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t looked, uint64_t now);

@@ -107,7 +107,7 @@ static void take_form(acui_deferred *list, batch *b)
 {
     size_t count = count_of(list), same = 0, kept = 0;
     const acui_deferred_task first = list->tasks[0];
-    size_t most = first.form ? acui_batch_most(first.form) : 1;
+    size_t most = first.form ? acui_batch_most(first.task->device, first.form) : 1;
     uint32_t immediate = 0;
     for (size_t i = 0; i < count; i++)
         same += may_be_one_batch(&list->tasks[i], &first);

@@ -326,7 +326,8 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
         return status;
     }
     if (options.queue)
-        acui_flight_expect(); /* the reactor wakes up while the work goes to the device */
+        /* The reactor wakes up while the work goes to the device. */
+        acui_flight_expect(acui_submit_place(device, &options, NULL));
     status = acui_submit(device, taken, &options, NULL, f);
     bool full = status == ACU_ERR_FULL;
     if (status != ACU_OK) {
