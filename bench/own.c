@@ -12,7 +12,6 @@
 #include "harness/mix.h"
 #include "harness/pending.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,22 +192,10 @@ static void wait_rows(subject *s)
     mix_forms_release(&s->forms);
 }
 
-/* Makes acuda open the clockwork, wherever that library lies. */
-static void choose_driver(void)
-{
-    Dl_info info;
-    char *path = NULL;
-    if (dladdr((const void *)(uintptr_t)clockwork_start, &info) && info.dli_fname)
-        path = realpath(info.dli_fname, NULL);
-    if (!path || setenv("ACUDA_DRIVER", path, 1) != 0)
-        bench_die("where the driver is can not be told");
-    free(path);
-    unsetenv("ACUDA_DRIVER_MAX");
-}
-
 int main(int argc, char **argv)
 {
-    choose_driver();
+    if (!clockwork_choose())
+        bench_die("where the driver is can not be told");
     bench b = bench_open("own", argc, argv, NULL);
     subject s = {.b = &b, .m = mix_open(&b, YS), .junk = calloc(1, JUNK)};
     if (!s.junk)

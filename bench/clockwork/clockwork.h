@@ -12,10 +12,14 @@
 #ifndef BENCH_CLOCKWORK_H
 #define BENCH_CLOCKWORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CLOCKWORK_API __attribute__((visibility("default")))
 
+/* Makes acuda open this driver, wherever its library lies. To be called before anything is opened.
+ * False: where it lies can not be told. */
+CLOCKWORK_API bool clockwork_choose(void);
 CLOCKWORK_API void clockwork_start(uint64_t late_ns);
 CLOCKWORK_API void clockwork_stop(void);
 CLOCKWORK_API void clockwork_next(uint64_t ns); /* how long the next launch takes */

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-enum { CREW_MOST = 16 };
+enum { CREW_MOST = 32 };
 
 typedef void (*crew_fn)(void *user, int thread);
 
