@@ -152,7 +152,8 @@ static double row(subject *s, int devices, int threads)
     crew_dismiss(&s->crew);
     for (int i = 0; i < lanes; i++)
         close_lane(s, &s->lanes[i]);
-    double rate = bench_percentile(own.rate, rounds, 50), cpu = bench_percentile(own.cpu, rounds, 50);
+    double rate = bench_percentile(own.rate, rounds, 50);
+    double cpu = bench_percentile(own.cpu, rounds, 50);
     double by_hand = bench_percentile(hand.rate, rounds, 50);
     double cpu_by_hand = bench_percentile(hand.cpu, rounds, 50);
     bool few = threads == 1 || s->instant; /* where launches by hand are not the measure */

@@ -160,10 +160,10 @@ static void look_at(void *context, acui_point *point, const acui_extent *extent,
 static acu_status look_at_host(const request *r)
 {
     looking found = {.buffer = r->tensor->buffer, .extent = acui_tensor_extent(r->tensor)};
-    acui_order_lock();
+    acui_homes homes = acui_accesses_lock(&r->tensor->buffer->accesses);
     acui_accesses_look(&r->tensor->buffer->accesses, found.extent,
                        r->read_only ? ACU_READ : ACU_UPDATE, look_at, &found);
-    acui_order_unlock();
+    acui_order_unlock(homes);
     if (found.busy)
         return ACU_NOT_READY;
     return found.bad ? acui_fail(ACU_ERR_DEPENDENCY, "the tensor's contents were not computed")

@@ -54,9 +54,14 @@
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; the lock of tasks that ask
  * for memory again (`again` in issue/memory.c); the lock of threads that give memory back
- * (memory/trim.c), under which driver calls are made too. Then, each alone or as a leaf: the order
- * lock (memory/access.h), a device's flight lock (completion/flight.h), a stream's timeline lock,
- * the deadline lock, a future's lock. Functions of the program are called with none of them held.
+ * (memory/trim.c), under which driver calls are made too. Then, each alone or as a leaf: order
+ * locks, of several devices in the order of their ordinals (memory/access.h), a device's flight
+ * lock (completion/flight.h), a stream's timeline lock, the deadline lock, a future's lock.
+ * Functions of the program are called with none of them held.
+ *
+ * "The order lock", said of something, is that of its home: of a task, a point and what is counted
+ * of a stream or a device, that device's; of a submission and its parts, `home`. A thread that
+ * deals with a task takes those of task->homes: of these, and of what it comes behind.
  */
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H
@@ -144,6 +149,8 @@ struct acui_task {
     acui_task *next;       /* of the submission; order lock */
     acui_task *next_ready; /* of the list of ready or waiting tasks that it is in; whoever has it */
     acui_point *point;
+    acui_homes homes;   /* whose order locks whoever deals with it takes: its own, its submission's,
+                         * and those of what it comes behind; fixed once entered */
     acu_device *device; /* of the nodes; held by the plan */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
     acui_sharing *sharing; /* an op with other users that all its nodes are part of; NULL: none */
@@ -187,7 +194,9 @@ struct acui_task {
     bool sound; /* nothing stood against it when it became ready: no failure, not given up */
 
     struct { /* order lock, from when it is entered; `course`: whoever has it may read it without */
-        uint32_t pending; /* predecessors that it still waits for */
+        /* Predecessors that it still waits for. Raised with the locks of all of these held, and
+         * lowered with that of one, with acquire and release. */
+        _Atomic(uint32_t) pending;
         uint8_t backlog;  /* 1 + its side of the stream's backlog; 0: it is not in it */
         uint8_t course;   /* an acui_course */
         bool failed;      /* it is not issued, or not completely */
@@ -269,8 +278,8 @@ typedef enum acui_planned {
  *   order.failed           acui_parts_note           order lock
  *   order.sealed           acui_enter_nodes          order lock
  *   order.hosts            enter_tasks               order lock
- *   order.shared           enter_tasks, enter_own_op order lock
- *   order.makes            enter_tasks               order lock, and the thread that plans
+ *   order.shared           enter_tasks, enter_own_op any
+ *   order.makes            enter_tasks               any
  *   given_up               acui_give_up              any: acui_gave_up
  */
 struct acui_submission {
@@ -323,13 +332,26 @@ struct acui_submission {
         bool failed;
         bool sealed; /* no more tasks will be entered */
         bool hosts;  /* some task is host work */
-        bool makes;  /* some task has a prologue */
-        bool shared; /* some task entered so far has a `sharing`, or awaits an op of its own */
+        _Atomic(bool) makes; /* some task has a prologue; also read without; relaxed, as is: */
+        _Atomic(bool) shared; /* some task entered so far has a `sharing`, or awaits an op of its
+                               * own */
     } order;
 
-    uint64_t marked; /* its last mark, if it has one lane only; flight lock */
+    acui_homes home; /* whose order lock guards `order`: of its first task; fixed once entered */
+    /* Its last mark, if it has one lane only; flight lock of that device. If it has several, nobody
+     * asks, and each of their devices writes it: so relaxed. */
+    _Atomic(uint64_t) marked;
     acui_fault *given_up_fault; /* why it is given up; NULL for lack of memory */
 };
+
+static inline bool acui_submission_makes(const acui_submission *submission)
+{
+    return atomic_load_explicit(&submission->order.makes, memory_order_relaxed);
+}
+static inline uint32_t acui_task_pending(const acui_task *task)
+{
+    return atomic_load_explicit(&task->order.pending, memory_order_relaxed);
+}
 
 static inline bool acui_gave_up(const acui_submission *submission)
 {

@@ -225,10 +225,10 @@ static bool is_to_come(const acu_buffer *buffer)
     bool pending = false;
     if (buffer->host || atomic_load_explicit(&buffer->address, memory_order_acquire))
         return false;
-    acui_order_lock();
+    acui_homes homes = acui_accesses_lock(&buffer->accesses);
     for (size_t i = 0; i < buffer->accesses.count && !pending; i++)
         pending = buffer->accesses.list[i].point->state == ACUI_POINT_PENDING;
-    acui_order_unlock();
+    acui_order_unlock(homes);
     return pending;
 }
 

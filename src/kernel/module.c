@@ -57,7 +57,7 @@ acu_status acui_module_new(acu_device *device, const char *name, bool built_in,
     pthread_mutex_init(&m->lock, NULL);
     m->device = device;
     m->built_in = built_in;
-    m->point = acui_point_new();
+    m->point = acui_point_new(m->device);
     acu_status st = ACU_OK;
     if (m->point)
         m->point->load = true; /* set before anybody can find the module */

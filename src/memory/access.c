@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The list of who reads and writes a buffer. All of it is under the order lock. */
+/* The list of who reads and writes a buffer. All of it is under the order locks of the buffer and
+ * of the points. */
 #include "base/alloc.h"
 #include "memory/access.h"
 
@@ -37,6 +38,27 @@ static void let_go(acui_point *point)
 {
     if (--point->entries == 0)
         acui_point_release(point);
+}
+
+enum { SHORT = 8 };
+
+/* The point is about to be entered. As long as only the buffer's own device uses it, this changes
+ * nothing. */
+static void note_home(acui_accesses *accesses, const acui_point *point)
+{
+    acui_homes homes = atomic_load_explicit(&accesses->homes, memory_order_relaxed), now = homes;
+    if (homes == point->home)
+        return;
+    if (accesses->count <= SHORT) { /* some may be gone */
+        now = accesses->home;
+        for (size_t i = 0; i < accesses->count; i++)
+            now |= accesses->list[i].point->home;
+        if (accesses->lost)
+            now |= accesses->lost->home;
+    }
+    now |= point->home;
+    if (now != homes)
+        atomic_store_explicit(&accesses->homes, now, memory_order_relaxed);
 }
 
 /* ---- the index of a long list ---------------------------------------------------------------- */
@@ -295,8 +317,10 @@ static const acui_extent everything = {.end = UINT64_MAX};
 void acui_accesses_lose(acui_accesses *accesses, acui_point *point)
 {
     acui_accesses_reserve(accesses); /* so that there is a list, which is cleared with the buffer */
-    if (!accesses->lost) /* one is enough to fail all readers */
-        accesses->lost = hold(point);
+    if (accesses->lost) /* one is enough to fail all readers */
+        return;
+    note_home(accesses, point);
+    accesses->lost = hold(point);
 }
 
 static void find_lost(acui_accesses *accesses, uint64_t buffer_bytes, const acui_point *point,
@@ -364,6 +388,7 @@ bool acui_accesses_add(acui_accesses *accesses, uint64_t buffer_bytes, acui_poin
         return true;
     if (!acui_accesses_reserve(accesses))
         return false;
+    note_home(accesses, point);
     add(accesses, point, &extent, access != ACU_READ);
     return true;
 }
@@ -402,6 +427,7 @@ bool acui_accesses_enter(acui_accesses *accesses, uint64_t buffer_bytes, acui_po
         return true;
     if (!acui_accesses_reserve(accesses))
         return false;
+    note_home(accesses, point);
     if (accesses->lost)
         find_lost(accesses, buffer_bytes, point, &extent, access, behind, context);
     entering e = {accesses, point, extent, access, behind, context};

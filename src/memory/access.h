@@ -6,7 +6,13 @@
  * behind a mark, or over. A buffer lists the points that read or write parts of it. What a new
  * point is ordered behind follows from that list: a write is ordered behind everything that
  * overlaps it, a read behind overlapping writes. All accesses of one submission are entered under
- * one holding of the order lock, so no two submissions interleave.
+ * one holding of the order locks, so no two submissions interleave.
+ *
+ * Each device has an order lock. It guards the lists of the buffers, the points and the tasks that
+ * are the device's: their home. A thread takes the locks of all homes that it needs at once, in the
+ * order of the devices' ordinals. Almost always that is one, so threads that use different devices
+ * do not meet. A list of accesses knows whose points are in it, so whoever wants to look at these
+ * knows which locks to take (acui_accesses_lock).
  */
 #ifndef ACUI_MEMORY_ACCESS_H
 #define ACUI_MEMORY_ACCESS_H
@@ -15,6 +21,14 @@
 #include "memory/extent_index.h"
 
 #include <acuda/op.h>
+
+/* A set of homes: a bit for each device, by its ordinal. */
+typedef uint64_t acui_homes;
+#define ACUI_ALL_HOMES UINT64_MAX
+static inline acui_homes acui_home_of(const acu_device *device)
+{
+    return UINT64_C(1) << device->info.ordinal;
+}
 
 typedef enum acui_point_state {
     ACUI_POINT_PENDING, /* ordered, but not on the device yet */
@@ -47,7 +61,8 @@ typedef struct acui_piece {
 typedef struct acui_point {
     _Atomic(uint32_t) refs;
     uint32_t entries;       /* in lists of accesses; all of them together hold one reference */
-    acui_point_state state; /* this and what follows: the order lock */
+    acui_homes home;        /* one; fixed */
+    acui_point_state state; /* this, what follows, and `entries`: the order lock of its home */
     uint32_t entered_at;    /* for the engine: its place among what the last task comes behind */
     acu_stream *stream;     /* ISSUED: kept alive by the issuer of the work; retained for an
                              * `allocation` */
@@ -68,9 +83,10 @@ typedef struct acui_point {
     struct acui_point *next_dead;
 } acui_point;
 
-acui_point *acui_point_new(void);
+acui_point *acui_point_new(const acu_device *home);
 acui_point *acui_point_retain(acui_point *point);
-/* Whether the point has failed with regard to these bytes, which it was to write. Order lock. */
+/* Whether the point has failed with regard to these bytes, which it was to write. Order lock of its
+ * home, as for all that follows. */
 bool acui_point_spoils(const acui_point *point, const acu_buffer *buffer,
                        const acui_extent *extent);
 /* The point is passed over: if `before`, a failed point that comes before it, left any of these
@@ -81,16 +97,18 @@ void acui_point_spoil_all(acui_point *point); /* empties the list */
  * acui_order_unlock, because that may end a stream. */
 void acui_point_release(acui_point *point);
 
-/* The one lock over all points and accesses. Under it there are no driver calls, no callbacks and
- * no other locks, except the lock of the record of a submission that is to be explained. */
-void acui_order_lock(void);
-void acui_order_unlock(void);
+/* Takes the locks of all these homes. Under them there are no driver calls, no callbacks and no
+ * other locks, except the lock of the record of a submission that is to be explained. */
+void acui_order_lock(acui_homes homes);
+void acui_order_unlock(acui_homes homes);
+/* The same for a set that may grow until the locks are taken; returns the set that is locked. */
+acui_homes acui_order_lock_all_of(const _Atomic(acui_homes) *homes);
 
 /* A load has ended, and what it was to provide exists, or never will. Whatever waits at its point
  * goes on. */
 void acui_load_over(acui_point *point);
-/* Set by the engine: takes the tasks that wait at a point that is over (order lock held), and runs
- * them. */
+/* Set by the engine, for good: takes the tasks that wait at a point that is over (order lock held),
+ * and runs them. */
 typedef struct acui_load_hooks {
     struct acui_task *(*followers)(acui_point *point);
     void (*run)(struct acui_task *tasks);
@@ -120,6 +138,9 @@ typedef struct acui_access {
  * a write of the whole buffer (`lost`), until that is overwritten.
  */
 typedef struct acui_accesses {
+    acui_homes home; /* the buffer's; fixed */
+    _Atomic(acui_homes) homes; /* that, and those of all points in the list, perhaps of more.
+                                * Changed with all of these locked; relaxed, also without */
     acui_access *list; /* first all writes, then all reads */
     size_t count, writes, room;
     acui_extent_index *index; /* of a long list; NULL: it is looked through */
@@ -127,7 +148,13 @@ typedef struct acui_accesses {
     acui_access few[4]; /* used before any memory is allocated */
 } acui_accesses;
 
-/* Make room for one more entry, so that entering it can not fail. Order lock held. */
+/* Take the locks of the list and of all points in it; returns the homes, for acui_order_unlock. */
+static inline acui_homes acui_accesses_lock(const acui_accesses *accesses)
+{
+    return acui_order_lock_all_of(&accesses->homes);
+}
+/* Make room for one more entry, so that entering it can not fail. Order locks held, here and
+ * below: those of acui_accesses_lock, and that of `point`. */
 bool acui_accesses_reserve(acui_accesses *accesses);
 
 /*

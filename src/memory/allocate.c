@@ -39,19 +39,19 @@ acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream)
  * it. */
 static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
 {
-    acui_point *point = acui_point_new();
+    acui_point *point = acui_point_new(buffer->device);
     if (!point)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a buffer");
     acu_status st = acui_stream_mark(stream, ACUI_TELL_NOBODY, &point->number, NULL);
     if (st == ACU_OK) {
-        acui_order_lock();
+        acui_order_lock(point->home);
         point->stream = acu_stream_retain(stream);
         point->state = ACUI_POINT_ISSUED;
         point->allocation = true;
         /* The list is empty, so this needs no memory. */
         acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
                             acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
-        acui_order_unlock();
+        acui_order_unlock(point->home);
     }
     acui_point_release(point);
     return st;
@@ -141,11 +141,11 @@ void acui_buffer_free_memory(acu_buffer *buffer)
 {
     bool known = true;
     if (buffer->accesses.list) { /* otherwise nothing ever used the buffer */
-        acui_order_lock();
+        acui_homes homes = acui_accesses_lock(&buffer->accesses);
         if (buffer->block)
             known = fence(buffer);
         acui_accesses_clear(&buffer->accesses);
-        acui_order_unlock();
+        acui_order_unlock(homes);
     }
     if (!buffer->block)
         return;

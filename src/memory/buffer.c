@@ -45,6 +45,8 @@ static acu_status buffer_new(acu_device *device, size_t bytes, acu_memory_kind k
     b->device = acui_object_retain(device);
     b->bytes = bytes;
     b->kind = kind;
+    b->accesses.home = acui_home_of(device);
+    atomic_store_explicit(&b->accesses.homes, b->accesses.home, memory_order_relaxed);
     *buffer = b;
     return ACU_OK;
 }

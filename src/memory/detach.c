@@ -19,15 +19,15 @@ static acu_status check_sole(acu_buffer *buffer)
 static bool is_busy(acu_buffer *buffer)
 {
     bool busy = false;
-    acui_order_lock();
     const acui_accesses *accesses = &buffer->accesses;
+    acui_homes homes = acui_accesses_lock(accesses);
     for (size_t i = 0; i < accesses->count; i++) {
         const acui_point *point = accesses->list[i].point;
         busy |= point->state == ACUI_POINT_PENDING ||
                 (point->state == ACUI_POINT_ISSUED &&
                  !acui_stream_passed(point->stream, point->number));
     }
-    acui_order_unlock();
+    acui_order_unlock(homes);
     return busy || !acui_fences_allow(&buffer->block->fences, buffer->device, NULL);
 }
 

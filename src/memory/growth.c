@@ -37,11 +37,11 @@ static void give(acui_growth *g, acu_buffer *buffer)
 /* Nothing else has touched the buffer before. */
 static void enter(acu_buffer *buffer, acui_point *point)
 {
-    acui_order_lock();
+    acui_order_lock(point->home);
     /* The list is empty, so this needs no memory. */
     acui_accesses_enter(&buffer->accesses, buffer->bytes, point,
                         acui_extent_range(0, buffer->bytes), ACU_WRITE, NULL, NULL);
-    acui_order_unlock();
+    acui_order_unlock(point->home);
 }
 
 /* Hands out a block of a slab that is already growing. */
@@ -135,10 +135,10 @@ static void end(acui_growth *g, acu_status status)
         /* Release: a thread that reads the address may use the memory. */
         atomic_store_explicit(&g->buffers[i]->address, g->buffers[i]->block->address,
                               memory_order_release);
-    acui_order_lock();
+    acui_order_lock(g->point->home);
     g->point->failed = status != ACU_OK;
     g->point->fault = fault;
-    acui_order_unlock();
+    acui_order_unlock(g->point->home);
     tell(g);
     acui_load_over(g->point);
     for (uint32_t i = 0; i < g->used; i++)
@@ -216,7 +216,7 @@ static acu_status growth_new(acu_pool *pool, size_t size, acui_growth **growth)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a list of buffers");
     g->job = (acui_job){.device = acu_device_retain(pool->device), .run = run};
     g->pool = acu_pool_retain(pool);
-    g->point = acui_point_new();
+    g->point = acui_point_new(pool->device);
     acu_status st = g->point ? make_slab(g, size)
                              : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a list of buffers");
     if (st != ACU_OK) {
@@ -269,13 +269,13 @@ static bool is_over(void *context)
 static acu_status failure_of(const acu_buffer *buffer)
 {
     acu_status st = acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
-    acui_order_lock();
+    acui_homes homes = acui_accesses_lock(&buffer->accesses);
     for (size_t i = 0; i < buffer->accesses.count; i++) {
         const acui_point *point = buffer->accesses.list[i].point;
         if (point->growth && point->fault)
             st = acui_error_restore(&point->fault->error);
     }
-    acui_order_unlock();
+    acui_order_unlock(homes);
     return st;
 }
 

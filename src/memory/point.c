@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Points, faults, and the order lock. */
+/* Points, faults, and the order locks. */
 #include "base/alloc.h"
 #include "base/local.h"
 #include "base/lock.h"
@@ -42,12 +42,14 @@ void acui_fault_release(acui_fault *fault)
         acui_free(fault);
 }
 
-/* ---- the order lock -------------------------------------------------------------------------- */
+/* ---- the order locks ------------------------------------------------------------------------- */
 
-static acui_lock order;
-static uint64_t turn; /* how often the lock was taken; guarded by it */
+static struct {
+    _Alignas(64) acui_lock lock;
+    uint64_t turns; /* how many numbers it gave; guarded by it */
+} orders[ACUI_MAX_DEVICES]; /* by ordinals: a device that was reset hands its lock on */
 
-static ACUI_LOCAL bool holding;
+static ACUI_LOCAL acui_homes held;
 static ACUI_LOCAL acui_point *dead; /* while holding: points to free afterwards */
 
 /* The first piece, from `piece` on, with some of these bytes. */
@@ -108,17 +110,23 @@ static void point_free(acui_point *point)
     acui_free(point);
 }
 
-void acui_order_lock(void)
+static unsigned first_of(acui_homes homes)
 {
-    acui_lock_take(&order);
-    turn++;
-    holding = true;
+    return (unsigned)__builtin_ctzll(homes);
 }
 
-void acui_order_unlock(void)
+void acui_order_lock(acui_homes homes)
 {
-    holding = false;
-    acui_lock_give(&order);
+    for (acui_homes rest = homes; rest; rest &= rest - 1) /* from the lowest ordinal on */
+        acui_lock_take(&orders[first_of(rest)].lock);
+    held = homes;
+}
+
+void acui_order_unlock(acui_homes homes)
+{
+    held = 0;
+    for (acui_homes rest = homes; rest; rest &= rest - 1)
+        acui_lock_give(&orders[first_of(rest)].lock);
     while (dead) {
         acui_point *point = dead;
         dead = point->next_dead;
@@ -126,18 +134,40 @@ void acui_order_unlock(void)
     }
 }
 
-uint64_t acui_order_turn(void)
+acui_homes acui_order_lock_all_of(const _Atomic(acui_homes) *set)
 {
-    return turn;
+    /* Relaxed: what the set is about is read once the locks are taken, and so is the set. */
+    acui_homes homes = atomic_load_explicit(set, memory_order_relaxed);
+    for (;;) {
+        acui_order_lock(homes);
+        acui_homes now = atomic_load_explicit(set, memory_order_relaxed);
+        if ((now & ~homes) == 0)
+            return homes;
+        acui_order_unlock(homes);
+        homes = now;
+    }
+}
+
+uint64_t acui_order_turn(acui_homes homes)
+{
+    unsigned home = first_of(homes);
+    return ++orders[home].turns * ACUI_MAX_DEVICES + home;
+}
+
+bool acui_order_holds(acui_homes homes)
+{
+    return (homes & ~held) == 0;
 }
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-acui_point *acui_point_new(void)
+acui_point *acui_point_new(const acu_device *home)
 {
     acui_point *point = ACUI_NEW(acui_point);
-    if (point)
-        atomic_store_explicit(&point->refs, 1, memory_order_relaxed);
+    if (!point)
+        return NULL;
+    atomic_store_explicit(&point->refs, 1, memory_order_relaxed);
+    point->home = acui_home_of(home);
     return point;
 }
 
@@ -152,7 +182,7 @@ void acui_point_release(acui_point *point)
 {
     if (!point || !acui_refs_drop(&point->refs))
         return;
-    if (!holding) {
+    if (!held) {
         point_free(point);
         return;
     }
@@ -162,25 +192,25 @@ void acui_point_release(acui_point *point)
 
 /* ---- points of loads ------------------------------------------------------------------------- */
 
-static acui_load_hooks hooks; /* guarded by the order lock */
+static _Atomic(const acui_load_hooks *) hooks; /* release store, acquire load */
 
 void acui_set_load_hooks(const acui_load_hooks *set)
 {
-    acui_order_lock();
-    hooks = *set;
-    acui_order_unlock();
+    atomic_store_explicit(&hooks, set, memory_order_release);
 }
 
 void acui_load_over(acui_point *point)
 {
     struct acui_task *freed = NULL;
-    acui_order_lock();
+    const acui_homes home = point->home;
+    acui_order_lock(home);
     point->state = ACUI_POINT_OVER;
-    acui_load_hooks h = hooks;
-    if (h.followers)
-        freed = h.followers(point);
-    acui_order_unlock();
+    /* Whoever comes behind the point has set them before. */
+    const acui_load_hooks *h = atomic_load_explicit(&hooks, memory_order_acquire);
+    if (h)
+        freed = h->followers(point);
+    acui_order_unlock(home);
     if (freed)
-        h.run(freed);
+        h->run(freed);
     acui_loader_changed();
 }

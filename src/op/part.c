@@ -26,18 +26,18 @@ void acui_part_end(acui_plan *plan, const acui_part *part)
     plan->now.part = part->parent;
 }
 
-/* Under the order lock, because some of the part may be in flight already, where a `then` submitted
+/* Under order locks, because some of the part may be in flight already, where a `then` submitted
  * by itself. */
 void acui_part_refuse(acui_plan *plan, acui_part *part)
 {
     acui_fault *fault = acui_fault_new(acui_error());
-    acui_order_lock();
+    acui_homes homes = acui_order_lock_all_of(&plan->homes);
     plan->refused = part->refused = true;
     if (!part->failed) {
         part->failed = true;
         part->fault = acui_fault_retain(fault);
     }
-    acui_order_unlock();
+    acui_order_unlock(homes);
     acui_fault_release(fault);
 }
 

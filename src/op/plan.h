@@ -325,6 +325,9 @@ struct acui_plan {
     acui_after *points;              /* entries of `after` lists that hold points */
     struct acui_front_op *front_ops; /* shared ops whose values it got while ... */
     unsigned open_fronts;            /* ... so many fronts were not done */
+    _Atomic(acui_homes) homes;       /* of its tasks and of what these come behind, so far; 0: none
+                                      * is entered. By the thread that plans, with the order locks
+                                      * of all of them held; relaxed, also without */
     acui_use *uses;                  /* all */
     acui_use **use_table;            /* the same by address: open addressing, a power of two in
                                       * size */

@@ -150,10 +150,10 @@ bool acui_sharing_is_touched(const acui_plan *plan, const acui_imported *importe
 static bool is_done(const acui_sharing *sharing)
 {
     bool done = acui_sharing_in(sharing, NULL); /* its plan is gone: so all is over */
-    acui_order_lock();
-    for (const acui_shared_point *p = sharing->points; p && done; p = p->next)
+    acui_homes homes = acui_order_lock_all_of(&sharing->homes);
+    for (const acui_shared_point *p = homes ? sharing->points : NULL; p && done; p = p->next)
         done = !p->point->failed;
-    acui_order_unlock();
+    acui_order_unlock(homes);
     return done;
 }
 

@@ -22,7 +22,8 @@ typedef struct acui_sharing {
     uint32_t begin, end;         /* nodes of that plan */
     const acu_op *op;            /* held by `own` of these nodes; set before */
     _Atomic(uint32_t) own;       /* (0: the op may be gone; do not look at it) */
-    struct acui_shared_point *points; /* of the tasks that the nodes became; order lock */
+    struct acui_shared_point *points; /* of the tasks that the nodes became; order locks of: */
+    _Atomic(acui_homes) homes; /* the homes of these points; 0: there are none. Relaxed */
     struct acui_sharing *parent; /* of the op that this one is part of; in the same plan */
     struct acui_sharing *next;   /* of plan->sharings */
     uint32_t around;             /* bytes that the contexts around the op take in a record */

@@ -254,7 +254,7 @@ static acu_status begin(acui_library *library, acu_device *device, const void *k
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->given, NULL);
     atomic_init(&h->state, ACUI_LOADING);
-    h->point = acui_point_new();
+    h->point = acui_point_new(device);
     acu_status st = h->point ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to load %s",
                                                   library->find.words);
     if (st == ACU_OK) {

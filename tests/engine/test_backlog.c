@@ -255,9 +255,9 @@ static void *settle(void *stream)
 
 static uint64_t turns_of(const acu_stream *stream)
 {
-    acui_order_lock();
+    acui_order_lock(acui_home_of(stream->device));
     uint64_t turns = stream->engine.backlog.turns;
-    acui_order_unlock();
+    acui_order_unlock(acui_home_of(stream->device));
     return turns;
 }
 

@@ -213,8 +213,10 @@ static void some_forms_may_come_in_turn(void **state)
         for (uint64_t i = 0; i <= FORMS; i++)
             test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 3 : 40));
     for (uint64_t i = 1; i <= FORMS; i++)
-        assert_int_equal(acui_batch_most(&test_taught, form + i * apart), i % 2 ? ACUI_BATCH_MOST : 2);
-    assert_int_equal(acui_batch_most(&test_taught, form), 1); /* nine are more than there is room for */
+        assert_int_equal(acui_batch_most(&test_taught, form + i * apart),
+                         i % 2 ? ACUI_BATCH_MOST : 2);
+    /* Nine are more than there is room for. */
+    assert_int_equal(acui_batch_most(&test_taught, form), 1);
 }
 
 static void what_depends_on_each_other_stays_in_order(void **state)

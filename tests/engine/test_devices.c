@@ -6,7 +6,9 @@
  */
 #include "support/support.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum { N = 256 };
 #define VECTOR ACU_SHAPE(N)
@@ -342,6 +344,68 @@ static void where_parts_are_without_a_device(void **state)
     close_two(devices);
 }
 
+/* ---- threads that name the devices in opposite orders ---- */
+
+enum { TURNS = 24 };
+
+typedef struct both {
+    acu_device *devices[2];
+    acu_tensor *x[2]; /* one on each device */
+    int first;        /* the one that this thread names first */
+} both;
+
+static acu_op *both_of(acu_op *a, acu_op *b, int first)
+{
+    return first == 0 ? acu_zip(a, b) : acu_zip(b, a);
+}
+
+/* Writes one number to both tensors, each time in one submission; then copies both in one, and the
+ * copies agree: what the other thread writes comes before both or behind both. */
+static void *write_both(void *user)
+{
+    both *b = user;
+    for (int i = 0; i < TURNS; i++) {
+        acu_arg value = acu_f32((float)(100 * b->first + i + 1));
+        acu_future *written, *copied;
+        assert_works(acu_submit(b->devices[b->first],
+                                both_of(acu_on(b->devices[0], acu_fill(b->x[0], value)),
+                                        acu_on(b->devices[1], acu_fill(b->x[1], value)), b->first),
+                                NULL, &written));
+        assert_works(acu_submit(b->devices[!b->first],
+                                both_of(acu_on(b->devices[0], acu_dup(b->x[0])),
+                                        acu_on(b->devices[1], acu_dup(b->x[1])), b->first),
+                                NULL, &copied));
+        float copies[2][N];
+        for (size_t k = 0; k < 2; k++)
+            assert_works(acu_read_sync(acu_future_tensor(copied, k), copies[k], sizeof copies[k]));
+        for (int k = 0; k < N; k++)
+            assert_float_equal(copies[0][k], copies[1][k], 0);
+        acu_future_release(copied);
+        ends(written, ACU_OK);
+    }
+    return NULL;
+}
+
+static void opposite_orders_neither_hang_nor_mix(void **state)
+{
+    (void)state;
+    acu_device *devices[2];
+    open_two(devices);
+    both b[2] = {{.first = 0}, {.first = 1}};
+    acu_tensor *x[2] = {make(devices[0], 0), make(devices[1], 0)};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        memcpy(b[i].devices, devices, sizeof devices);
+        memcpy(b[i].x, x, sizeof x);
+        assert_int_equal(pthread_create(&threads[i], NULL, write_both, &b[i]), 0);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 2; i++)
+        acu_tensor_release(x[i]);
+    close_two(devices);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +418,7 @@ int main(void)
         cmocka_unit_test(behind_what_never_is),
         cmocka_unit_test(no_stream_twice),
         cmocka_unit_test(where_parts_are_without_a_device),
+        cmocka_unit_test(opposite_orders_neither_hang_nor_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,12 +396,12 @@ static void a_wait_ends_when_the_outcome_is_known(void **state)
         acu_tensor *tensor = tensor_of(future);
         const acui_slab *slab = tensor->buffer->block->slab;
         acu_pool *pool = acu_device_pinned_pool(device, false);
-        acui_order_lock();
+        acui_order_lock(acui_home_of(device));
         end_growth(results[i]);
         while (is_growing(pool))
             sched_yield();
         bool waited_for = is_waited_for(pool, slab);
-        acui_order_unlock();
+        acui_order_unlock(acui_home_of(device));
         assert_true(waited_for);
         assert_int_equal(acu_future_wait(future, ACU_FOREVER), i ? ACU_ERR_NO_MEMORY : ACU_OK);
         assert_false(is_waited_for(pool, slab));

@@ -257,8 +257,8 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
     for (int i = 0; i < 30; i++)
         learn(g.form, ACU_MS(20), 0);
     for (int turn = 0; turn < 3; turn++) {
-        acui_flight_lock(&acui_flights[0]); /* held until the figure is used: the reactor wakes up too, and reports
-                             * how late */
+        /* Held until the figure is used: the reactor wakes up too, and reports how late. */
+        acui_flight_lock(&acui_flights[0]);
         for (int i = 0; i < 1000; i++)
             acui_flight_woke(turn == 1 ? ACU_MS(3) : 0);
         next[turn] = acui_flight_next_look(g.stream, g.begin, 0);

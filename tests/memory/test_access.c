@@ -5,6 +5,9 @@
 #include "base/alloc.h"
 #include "memory/access.h"
 
+static const acu_device none; /* its ordinal is 0 */
+enum { HOME = 1 };
+
 static acui_accesses accesses;
 static struct {
     acui_point *point;
@@ -23,9 +26,9 @@ static void tell(void *context, acui_point *before, const acui_extent *extent, b
 static void enter_extent(acui_point *point, acui_extent extent, acu_access access)
 {
     told_count = 0;
-    acui_order_lock();
+    acui_order_lock(HOME);
     bool room = acui_accesses_enter(&accesses, 100, point, extent, access, tell, NULL);
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     assert_true(room);
 }
 
@@ -44,10 +47,10 @@ static bool was_told(const acui_point *point, bool data)
 
 static void over(acui_point *point, bool failed)
 {
-    acui_order_lock();
+    acui_order_lock(HOME);
     point->state = ACUI_POINT_OVER;
     point->failed = failed;
-    acui_order_unlock();
+    acui_order_unlock(HOME);
 }
 
 static acui_point *a, *b, *c, *d;
@@ -55,19 +58,19 @@ static acui_point *a, *b, *c, *d;
 static int setup(void **state)
 {
     (void)state;
-    a = acui_point_new();
-    b = acui_point_new();
-    c = acui_point_new();
-    d = acui_point_new();
+    a = acui_point_new(&none);
+    b = acui_point_new(&none);
+    c = acui_point_new(&none);
+    d = acui_point_new(&none);
     return !(a && b && c && d);
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    acui_order_lock();
+    acui_order_lock(HOME);
     acui_accesses_clear(&accesses);
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     acui_point_release(a);
     acui_point_release(b);
     acui_point_release(c);
@@ -188,7 +191,7 @@ static void many_readers_take_memory_and_give_it_back(void **state)
     (void)state;
     acui_point *points[50];
     for (int i = 0; i < 50; i++) {
-        points[i] = acui_point_new();
+        points[i] = acui_point_new(&none);
         assert_non_null(points[i]);
         enter(points[i], (uint64_t)i, 100, ACU_READ);
     }
@@ -206,12 +209,12 @@ static void room_that_can_not_be_had_is_said(void **state)
     (void)state;
     for (uint64_t i = 0; i < 4; i++)
         enter(a, 10 * i, 10 * i + 10, ACU_READ);
-    acui_order_lock();
+    acui_order_lock(HOME);
     acu_debug_fail_alloc(1, true);
     bool more = acui_accesses_enter(&accesses, 100, b, acui_extent_range(50, 60), ACU_READ, tell,
                                     NULL);
     acu_debug_fail_alloc(0, false);
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     assert_false(more);
     assert_int_equal(accesses.count, 4);
     enter(b, 50, 60, ACU_READ);
@@ -224,7 +227,7 @@ static void a_points_last_reference_may_go_under_the_lock(void **state)
     acu_device *device = test_open();
     acu_stream *stream = NULL;
     assert_works(acu_stream_create(device, 0, &stream));
-    acui_point *point = acui_point_new();
+    acui_point *point = acui_point_new(&none);
     assert_non_null(point);
     point->stream = stream;
     point->allocation = true; /* such a point holds its stream */
@@ -232,10 +235,10 @@ static void a_points_last_reference_may_go_under_the_lock(void **state)
     point->number = 1;
     enter(point, 0, 100, ACU_WRITE);
     acui_point_release(point);
-    acui_order_lock();
+    acui_order_lock(HOME);
     acui_accesses_clear(&accesses);
     size_t under = acu_debug_live(ACU_OBJECT_STREAM);
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     assert_int_equal(acu_debug_live(ACU_OBJECT_STREAM), under - 1); /* no driver call under it */
     test_close(device);
     assert_int_equal(acu_driver_live(ACU_DRIVER_KIND_STREAM), 0);
@@ -303,10 +306,10 @@ static void a_column_that_is_overwritten_is_whole_again(void **state)
 static void a_write_without_an_entry_is_told_until_all_is_overwritten(void **state)
 {
     (void)state;
-    acui_order_lock();
+    acui_order_lock(HOME);
     acui_accesses_lose(&accesses, a);
     acui_accesses_lose(&accesses, b); /* one is enough */
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     enter(c, 0, 10, ACU_READ);
     assert_true(told_count == 1 && was_told(a, true));
     enter(c, 10, 100, ACU_WRITE); /* a part: which part failed is not known */
@@ -320,15 +323,15 @@ static void a_write_without_an_entry_is_told_until_all_is_overwritten(void **sta
     enter(c, 0, 10, ACU_READ);
     assert_true(told_count == 1 && was_told(b, true));
     enter(d, 0, 100, ACU_WRITE);
-    acui_order_lock();
+    acui_order_lock(HOME);
     acui_accesses_lose(&accesses, a);
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     enter(d, 0, 100, ACU_WRITE);
     enter(c, 0, 10, ACU_READ);
     assert_true(told_count == 1 && was_told(d, true));
-    acui_order_lock();
+    acui_order_lock(HOME);
     acui_accesses_lose(&accesses, a); /* goes with the list */
-    acui_order_unlock();
+    acui_order_unlock(HOME);
 }
 
 int main(void)

@@ -9,6 +9,9 @@
 #include "base/alloc.h"
 #include "memory/access.h"
 
+static const acu_device none; /* its ordinal is 0 */
+enum { HOME = 1 };
+
 #include <stdio.h>
 
 #define FEW_BYTES 24
@@ -239,9 +242,9 @@ static acui_extent random_windows(world *w)
 static void new_point(world *w)
 {
     int i = w->count++;
-    w->points[i] = acui_point_new();
+    w->points[i] = acui_point_new(&none);
     assert_non_null(w->points[i]);
-    acui_order_lock();
+    acui_order_lock(HOME);
     size_t accesses = 1 + test_below(&w->random, 3);
     for (size_t a = 0; a < accesses; a++) {
         static const acu_access kinds[] = {ACU_READ, ACU_READ, ACU_WRITE, ACU_UPDATE};
@@ -258,7 +261,7 @@ static void new_point(world *w)
             extent = random_windows(w);
         enter(w, i, extent, kinds[test_below(&w->random, 4)]);
     }
-    acui_order_unlock();
+    acui_order_unlock(HOME);
 }
 
 static void play(uint64_t seed, uint64_t bytes, bool tight, bool windows)
@@ -275,17 +278,17 @@ static void play(uint64_t seed, uint64_t bytes, bool tight, bool windows)
     uint64_t speed = 1 + test_below(&w->random, 8);
     while (w->count < POINTS) {
         new_point(w);
-        acui_order_lock();
+        acui_order_lock(HOME);
         for (uint64_t n = 0; n < speed; n++)
             move_point(w, (int)test_below(&w->random, (uint64_t)w->count));
-        acui_order_unlock();
+        acui_order_unlock(HOME);
         if (w->wrong[0])
             fail_msg("seed %llu, after %d points: %s", (unsigned long long)seed, w->count,
                      w->wrong);
     }
-    acui_order_lock();
+    acui_order_lock(HOME);
     acui_accesses_clear(&w->accesses);
-    acui_order_unlock();
+    acui_order_unlock(HOME);
     for (int i = 0; i < POINTS; i++)
         acui_point_release(w->points[i]);
     for (int s = 0; s < STREAMS; s++) {

@@ -87,9 +87,9 @@ static bool comes_behind(const acui_task *task)
     return task >= behind && task < behind + TASKS;
 }
 
-unsigned acui_batch_most(const acu_device *device, uint64_t form)
+unsigned acui_batch_most(const acu_device *of, uint64_t form)
 {
-    (void)device;
+    (void)of;
     return form == 3 ? 1 : ACUI_BATCH_MOST;
 }
 
@@ -188,8 +188,8 @@ bool acui_stream_reached(acu_stream *of, uint64_t number)
     return true;
 }
 
-void acui_order_lock(void) {}
-void acui_order_unlock(void) {}
+void acui_order_lock(acui_homes homes) { (void)homes; }
+void acui_order_unlock(acui_homes homes) { (void)homes; }
 void acui_issuer_ask(acu_device *of) { (void)of; }
 uint64_t acui_now(void) { return 0; }
 

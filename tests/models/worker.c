@@ -13,8 +13,8 @@
 #include "engine/order/order.h"
 #include "engine/report/report.h"
 
-#define acui_order_lock() ((void)0)
-#define acui_order_unlock() ((void)0)
+#define acui_order_lock(homes) ((void)(homes))
+#define acui_order_unlock(homes) ((void)(homes))
 
 #ifndef WORKER_FILE
 #define WORKER_FILE "../../src/engine/host/worker.c"
@@ -40,7 +40,8 @@ void acui_done_announce(void) {}
 acu_status acui_reactor_start(void) { return ACU_OK; }
 bool acui_task_wanted(acui_task *task) { return task != NULL; }
 void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
-void acui_parts_begin(acui_part *part) { (void)part; }
+void acui_parts_begin(const acui_task *task) { (void)task; }
+acui_homes acui_task_lock_to_stop(const acui_task *task) { return task->homes; }
 acui_task *acui_retire(acui_task *task) { return task; }
 acui_fault *acui_fault_of_node(const acui_node *node) { return (void)node, NULL; }
 bool acui_parts_stop(acui_task *task, acui_fault **why)

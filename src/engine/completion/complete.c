@@ -33,7 +33,8 @@ static void note_memory(const acui_task *task)
 /* The task is over. The caller holds the device. */
 static acui_task *over(acui_task *task)
 {
-    acui_order_lock();
+    const acui_homes homes = task->homes;
+    acui_order_lock(homes);
     acui_point *point = task->point;
     if (task->stream && point->state == ACUI_POINT_PENDING)
         task->submission->order.to_issue--;
@@ -45,7 +46,7 @@ static acui_task *over(acui_task *task)
     point->state = ACUI_POINT_OVER;
     acui_task *freed = acui_free_followers(point, true);
     bool ran = task->number && !task->order.failed;
-    acui_order_unlock();
+    acui_order_unlock(homes);
 
     freed = acui_join_tasks(acui_leave_gates(task), freed);
     acui_submission *s = task->submission;

@@ -82,7 +82,7 @@ static void append(acui_flight *flight, acu_stream *stream, acui_task *task, uin
 {
     task->flight.issued_at = now;
     task->flight.sequence = ++flight->sequence;
-    task->submission->marked = task->number;
+    atomic_store_explicit(&task->submission->marked, task->number, memory_order_relaxed);
     if (stream->engine.last_task)
         stream->engine.last_task->flight.next = task;
     else
@@ -225,7 +225,7 @@ acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
     acui_flight *flight = acui_flight_of(stream->device);
     acui_flight_lock(flight);
     const acui_task *last = stream->engine.last_task;
-    uint64_t number = submission->marked;
+    uint64_t number = atomic_load_explicit(&submission->marked, memory_order_relaxed);
     bool there = last && number && !acui_stream_passed(stream, number);
     if (there)
         *end = (acui_end){

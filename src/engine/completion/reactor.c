@@ -36,7 +36,7 @@
 static struct {
     acui_lock lock; /* a leaf, taken with a device's flight lock held; of all but `alone` */
     bool running, stop;
-    bool alone; /* the reactor's: it may use one core only: spinning would keep others from working */
+    bool alone; /* the reactor's: it may use one core only, where spinning keeps others from work */
     pthread_t thread;
     acui_notice *notices, **notices_end;
     /* How many notices it ever got. Stored with release, under the lock; loaded with acquire,
@@ -227,8 +227,9 @@ bool acui_reactor_settle(uint64_t deadline)
 
 static acu_status drain(acu_device *device)
 {
-    acui_order_lock(); /* against acu_device_reset: what was entered before this is counted */
-    acui_order_unlock();
+    /* Against acu_device_reset: what was entered before this is counted. */
+    acui_order_lock(acui_home_of(device));
+    acui_order_unlock(acui_home_of(device));
     acu_status status = acui_wait_idle(device, ACU_FOREVER);
     acui_build_drain(device);
     return status;

@@ -207,9 +207,9 @@ static bool block(single *one)
 {
     const acui_submission *s = one->future->submission;
     acui_end end;
-    acui_order_lock();
-    bool there = s->order.sealed && !s->order.hosts && s->order.to_issue == 0;
-    acui_order_unlock();
+    acui_homes homes = acui_order_lock_all_of(&s->plan.homes);
+    bool there = homes && s->order.sealed && !s->order.hosts && s->order.to_issue == 0;
+    acui_order_unlock(homes);
     acu_stream *stream = there ? acui_flight_end_of(s, &end) : NULL;
     if (stream)
         one->alone = acui_blocked_wait(stream, end.number);
@@ -358,21 +358,21 @@ static bool is_empty(acu_device *device, unsigned side)
 /* Change sides, if the other one is empty: it gets what is new from now on. */
 static bool has_turned(acu_device *device, uint64_t turn)
 {
-    acui_order_lock();
+    acui_order_lock(acui_home_of(device));
     while (device->engine.turns < turn && is_empty(device, !device->engine.side)) {
         device->engine.side = !device->engine.side;
         device->engine.turns++;
     }
     bool turned = device->engine.turns >= turn;
-    acui_order_unlock();
+    acui_order_unlock(acui_home_of(device));
     return turned;
 }
 
 static uint64_t turn_of_now(acu_device *device)
 {
-    acui_order_lock();
+    acui_order_lock(acui_home_of(device));
     uint64_t turn = device->engine.turns + 2;
-    acui_order_unlock();
+    acui_order_unlock(acui_home_of(device));
     return turn;
 }
 

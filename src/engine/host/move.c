@@ -21,12 +21,12 @@ static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
     acui_task *task = stage->task;
     acu_status status = ACU_OK;
     for (size_t i = 0; i < task->before_count && status == ACU_OK; i++) {
-        acui_order_lock();
+        acui_order_lock(task->homes);
         const acui_point *point = task->before[i].point;
         bool open = point->state == ACUI_POINT_ISSUED;
         acu_stream *stream = open ? acu_stream_retain(point->stream) : NULL;
         uint64_t number = point->number;
-        acui_order_unlock();
+        acui_order_unlock(task->homes);
         if (!stream)
             continue;
         acui_lock_take(&ring->stream->issue);

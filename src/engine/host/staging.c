@@ -127,9 +127,9 @@ static bool is_unwanted(const acui_stage *stage)
         atomic_load_explicit(&future->handles, memory_order_acquire) ||
         acui_object_refs(stage->dst) > 1)
         return false;
-    acui_order_lock();
+    acui_order_lock(stage->task->homes);
     bool followed = stage->task->point->followers != NULL;
-    acui_order_unlock();
+    acui_order_unlock(stage->task->homes);
     return !followed;
 }
 
@@ -332,10 +332,10 @@ acui_task *acui_stage_run(acui_task *task)
 {
     acui_stage *stage = task->first->u.stage;
     stage->task = task;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     task->order.course = ACUI_COURSE_BEGUN;
     acui_memory_going(task);
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     if (!is_there(stage->dst) || !is_there(stage->src)) {
         acui_fail(ACU_ERR_DEPENDENCY, "the memory that %s uses was never allocated: the submission "
                   "that makes it failed or was refused", task->first->name);

@@ -43,10 +43,10 @@ bool acui_host_is_stopped(acui_task *task, acui_fault **fault)
 {
     if (!acui_gave_up(task->submission))
         return false;
-    acui_order_lock();
+    acui_homes homes = acui_task_lock_to_stop(task);
     bool stopped = acui_parts_stop(task, fault);
     *fault = stopped ? acui_fault_retain(*fault) : NULL;
-    acui_order_unlock();
+    acui_order_unlock(homes);
     return stopped;
 }
 
@@ -69,7 +69,7 @@ static void decide(acui_task *task)
 {
     acui_fault *fault = task->part->tried->fault; /* set before, and for good */
     if (acui_rescue_wanted(task->first->u.call.op, fault))
-        acui_parts_begin(task->part);
+        acui_parts_begin(task);
     else
         acui_task_fail(task, acui_fault_retain(fault));
 }
@@ -78,9 +78,9 @@ static acui_task *call(acui_task *task)
 {
     const acui_node *node = task->first;
     acui_fault *fault;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     task->order.course = ACUI_COURSE_BEGUN;
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     acui_story_issue(task);
     if (acui_host_is_stopped(task, &fault)) {
         acui_task_fail(task, fault);
@@ -188,9 +188,9 @@ static void *run(void *unused)
 static void note_going(acui_task *task)
 {
     acui_count_operations(task, false);
-    acui_order_lock();
+    acui_order_lock(task->homes);
     acui_memory_going(task);
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
 }
 
 acui_task *acui_host_run(acui_task *task)

@@ -26,18 +26,18 @@ static void take_turns(acui_backlog *backlog, uint64_t turn)
 
 static bool has_turned(acu_stream *stream, uint64_t turn)
 {
-    acui_order_lock();
+    acui_order_lock(acui_home_of(stream->device));
     take_turns(&stream->engine.backlog, turn);
     bool turned = stream->engine.backlog.turns >= turn;
-    acui_order_unlock();
+    acui_order_unlock(acui_home_of(stream->device));
     return turned;
 }
 
 static uint64_t turn_of_now(acu_stream *stream)
 {
-    acui_order_lock();
+    acui_order_lock(acui_home_of(stream->device));
     uint64_t turn = stream->engine.backlog.turns + 2;
-    acui_order_unlock();
+    acui_order_unlock(acui_home_of(stream->device));
     return turn;
 }
 

@@ -311,10 +311,10 @@ static bool comes_behind_any(const acui_task *task)
     bool any = false;
     if (task->before_count == 0)
         return false;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     for (size_t i = 0; i < task->before_count && !any; i++)
         any = task->before[i].point->state != ACUI_POINT_OVER;
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     return any;
 }
 

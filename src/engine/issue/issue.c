@@ -37,7 +37,7 @@ typedef struct place {
 static size_t read_places(const acui_task *task, size_t *from, place *places)
 {
     size_t n = 0;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     for (; *from < task->before_count && n < AT_ONCE; ++*from) {
         const acui_point *point = task->before[*from].point;
         bool same = point->stream == task->stream;
@@ -50,7 +50,7 @@ static size_t read_places(const acui_task *task, size_t *from, place *places)
                               .stream = acu_stream_retain(point->stream),
                               .number = point->number};
     }
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     return n;
 }
 
@@ -188,10 +188,13 @@ static acui_task *publish(acui_task *const *tasks, size_t count)
 {
     acui_use *returned[ACUI_BATCH_MOST];
     acui_task *freed = NULL;
-    acui_order_lock();
+    acui_homes homes = 0;
+    for (size_t i = 0; i < count; i++)
+        homes |= tasks[i]->homes;
+    acui_order_lock(homes);
     for (size_t i = 0; i < count; i++)
         freed = acui_join_tasks(publish_one(tasks[i], &returned[i]), freed);
-    acui_order_unlock();
+    acui_order_unlock(homes);
     for (size_t i = 0; i < count; i++)
         acui_memory_return(returned[i]);
     return freed;

@@ -6,6 +6,7 @@
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
+#include "memory/order.h"
 #include "memory/pool.h"
 
 static bool any_waits_for(const acu_pool *pool);
@@ -158,9 +159,9 @@ acui_task *acui_memory_quit(acui_task *task)
     if (!holder)
         return NULL;
     if (task->memory.state == ACUI_MEMORY_SUPPLIED) { /* its memory is free when it is over */
-        acui_order_lock();
+        acui_order_lock(task->homes);
         acui_memory_going(task);
-        acui_order_unlock();
+        acui_order_unlock(task->homes);
         return NULL;
     }
     task->memory.holder = NULL;
@@ -178,9 +179,13 @@ acui_task *acui_memory_fail(acui_task *task)
 
 /* ---- giving back ---- */
 
+/* Whether work on the buffer is still to be issued; or it may be, as somebody on another device has
+ * it too. */
 static bool is_pending(const acu_buffer *buffer)
 {
     const acui_accesses *accesses = &buffer->accesses;
+    if (!acui_order_holds(atomic_load_explicit(&accesses->homes, memory_order_relaxed)))
+        return true;
     for (size_t i = 0; i < accesses->count; i++)
         if (accesses->list[i].point->state == ACUI_POINT_PENDING)
             return true;

@@ -14,11 +14,12 @@
 static size_t points_of(const acui_submission *s, acui_point **points, size_t room)
 {
     size_t n = 0;
-    acui_order_lock();
-    for (const acui_task *task = s->first_task; task && n < room; task = task->next, n++)
+    acui_homes homes = acui_order_lock_all_of(&s->plan.homes);
+    const acui_task *task = homes ? s->first_task : NULL;
+    for (; task && n < room; task = task->next, n++)
         if (points)
             points[n] = acui_point_retain(task->point);
-    acui_order_unlock();
+    acui_order_unlock(homes);
     return n;
 }
 

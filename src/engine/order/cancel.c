@@ -52,6 +52,18 @@ static bool is_in_last(const acui_task *reader, const acui_task *task)
     return part;
 }
 
+acui_homes acui_task_lock_to_stop(const acui_task *task)
+{
+    const _Atomic(bool) *shared = &task->submission->order.shared;
+    acui_homes homes = task->homes;
+    acui_order_lock(homes);
+    if (!atomic_load_explicit(shared, memory_order_relaxed))
+        return homes;
+    acui_order_unlock(homes);
+    acui_order_lock(ACUI_ALL_HOMES);
+    return ACUI_ALL_HOMES;
+}
+
 /*
  * Search from the task along followers that read its results or stand in for it, as far as these
  * are part of ops with several users: for an op that somebody holds, for a submission that was not
@@ -60,9 +72,9 @@ static bool is_in_last(const acui_task *reader, const acui_task *task)
  */
 bool acui_task_wanted(acui_task *task)
 {
-    if (!task->submission->order.shared)
+    if (!atomic_load_explicit(&task->submission->order.shared, memory_order_relaxed))
         return false;
-    uint64_t turn = acui_order_turn();
+    uint64_t turn = acui_order_turn(ACUI_ALL_HOMES);
     acui_task *list = task;
     task->order.next_look = NULL;
     task->order.looked = turn;
@@ -107,12 +119,12 @@ static void add_place(acu_error *error, acui_submission *s)
     snprintf(error->op, sizeof error->op, "%s", s->asked.name);
     if (!acui_submission_hold(s))
         return; /* complete */
-    acui_order_lock();
-    const acui_task *task = s->first_task;
+    acui_homes homes = acui_order_lock_all_of(&s->plan.homes);
+    const acui_task *first = homes ? s->first_task : NULL, *task = first;
     while (task && !is_held_up(task))
         task = task->next;
-    task = task ? task : s->first_task;
-    acui_order_unlock();
+    task = task ? task : first;
+    acui_order_unlock(homes);
     if (task) {
         const acui_node *node = acui_task_subject(task);
         error->device = node->device->info.ordinal;
@@ -262,10 +274,10 @@ bool acui_future_is_held_up(acu_future *future)
     bool held_up = false;
     if (!acui_submission_hold(s))
         return false;
-    acui_order_lock();
-    for (const acui_task *task = s->first_task; task && !held_up; task = task->next)
+    acui_homes homes = acui_order_lock_all_of(&s->plan.homes);
+    for (const acui_task *task = homes ? s->first_task : NULL; task && !held_up; task = task->next)
         held_up = is_held_up(task);
-    acui_order_unlock();
+    acui_order_unlock(homes);
     acui_submission_let_go(s);
     return held_up;
 }

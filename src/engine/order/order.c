@@ -3,10 +3,10 @@
  * Order: tasks take their place behind everything that touched the same data. acui_enter_nodes does
  * this whenever a plan has nodes to be entered, on the thread that plans.
  *
- * All accesses that are entered at once are registered under one holding of the order lock, so they
- * come wholly before or wholly after those of other threads. `pending` then counts the predecessors
- * that the task has to wait for on the host: until they are on the device, or, for host work and
- * conditional tasks, until they are over. Whoever brings it to zero runs the task.
+ * All accesses that are entered at once are registered under one holding of the order locks, so
+ * they come wholly before or wholly after those of other threads. `pending` then counts the
+ * predecessors that the task has to wait for on the host: until they are on the device, or, for
+ * host work and conditional tasks, until they are over. Whoever brings it to zero runs the task.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -28,7 +28,81 @@ static acui_submission *submission_of(acui_plan *plan)
     return (acui_submission *)plan; /* its first member */
 }
 
-/* ---- entering: order lock held ---- */
+/* ---- which locks it takes ---- */
+
+/* The home of a submission with these tasks: that of its first task. */
+static acui_homes home_of(const acui_submission *s, const acui_task *tasks)
+{
+    return s->home ? s->home : acui_home_of(tasks->device);
+}
+
+static acui_homes homes_of_sharing(const acui_sharing *sharing)
+{
+    return atomic_load_explicit(&sharing->homes, memory_order_relaxed);
+}
+
+/* Of what was put in front of a node. Its own submission's tasks are among the plan's. */
+static acui_homes homes_in_front(const acui_after *after)
+{
+    acui_homes homes = 0;
+    for (; after; after = after->outer) {
+        for (size_t i = 0; i < after->point_count; i++)
+            homes |= after->points[i]->home;
+        if (after->sharing)
+            homes |= homes_of_sharing(after->sharing);
+    }
+    return homes;
+}
+
+static acui_homes homes_of_node(const acui_node *node)
+{
+    acui_homes homes = acui_home_of(node->device);
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        homes |= atomic_load_explicit(&node->touches[i].use->buffer->accesses.homes,
+                                      memory_order_relaxed);
+    if (node->kind == ACUI_NODE_AWAIT)
+        for (const acui_imported *b = node->u.await.imported; b; b = b->next)
+            homes |= homes_of_sharing(b->sharing);
+    if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
+        homes |= node->u.call.behind->home;
+    if (node->kind != ACUI_NODE_LAUNCH)
+        return homes;
+    const acui_launch_more *more = node->u.launch.more;
+    if (more && more->behind)
+        homes |= more->behind->home;
+    return acui_launch_is_late(node) ? homes | node->u.launch.kernel->module->point->home : homes;
+}
+
+static acui_homes homes_for(const acui_submission *s, const acui_task *tasks)
+{
+    acui_homes homes = atomic_load_explicit(&s->plan.homes, memory_order_relaxed) |
+                       home_of(s, tasks);
+    const acui_after *after = NULL;
+    for (; tasks; tasks = tasks->next)
+        for (size_t i = 0; i < tasks->count; i++) {
+            const acui_node *node = tasks->nodes[i];
+            homes |= homes_of_node(node);
+            if (node->frame->after != after)
+                homes |= homes_in_front(after = node->frame->after);
+        }
+    return homes;
+}
+
+/* Take the locks of all that these tasks may come behind; returns the homes. */
+static acui_homes lock_for(const acui_submission *s, const acui_task *tasks)
+{
+    acui_homes homes = homes_for(s, tasks);
+    for (;;) {
+        acui_order_lock(homes);
+        acui_homes now = homes_for(s, tasks); /* others may have used the buffers meanwhile */
+        if ((now & ~homes) == 0)
+            return homes;
+        acui_order_unlock(homes);
+        homes = now;
+    }
+}
+
+/* ---- entering: these locks held ---- */
 
 static acui_before *find_before(acui_task *task, const acui_point *point)
 {
@@ -77,6 +151,7 @@ static void add_before(void *context, acui_point *point, const acui_extent *exte
         before = &task->before[task->before_count++];
         before->point = acui_point_retain(point);
         before->task = task;
+        task->homes |= point->home;
     }
     before->data |= data && (access->reads || point->growth);
     before->wished |= !access->touch;
@@ -276,7 +351,8 @@ static void note_values(acui_task *task, const acui_imported *imported)
 static bool enter_own_op(acui_task *task, const acui_imported *imported)
 {
     const acui_sharing *sharing = imported->sharing;
-    task->submission->order.shared = true; /* by a finally, perhaps: acui_task_wanted is to look */
+    /* By a finally, perhaps: acui_task_wanted is to look. */
+    atomic_store_explicit(&task->submission->order.shared, true, memory_order_relaxed);
     acui_task *t = acui_find_task(task->submission, sharing->begin);
     for (; t && t->first->index < sharing->end; t = t->next) {
         if (t->first->index < sharing->begin)
@@ -337,6 +413,7 @@ static bool lose_writes(acui_task *task, size_t from)
 static bool enter_task(acui_task *task)
 {
     const acui_after *entered = NULL;
+    task->homes = task->point->home | task->submission->home;
     bool touches = !acui_part_is_refused(&task->submission->plan, task->part);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
@@ -362,7 +439,9 @@ void acui_link_before(acui_task *task, bool over)
         before->over = over;
         before->next = before->point->followers;
         before->point->followers = before;
-        task->order.pending++;
+        /* Relaxed: nobody changes it meanwhile, as that takes the lock of one of these points. */
+        atomic_store_explicit(&task->order.pending, acui_task_pending(task) + 1,
+                              memory_order_relaxed);
     }
 }
 
@@ -397,7 +476,7 @@ const acui_before *acui_behind_failure(const acui_task *task)
 
 /* ---- points of shared ops, for tasks that come behind them without sharing data ---- */
 
-/* Memory for them, before the order lock is taken. False: there is none. */
+/* Memory for them, before order locks are taken. False: there is none. */
 static bool prepare_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
@@ -434,6 +513,7 @@ static void enter_shared(acui_task *task)
         shared->caught = acui_part_is_caught(task->part, sharing->part);
         shared->next = sharing->points;
         sharing->points = shared;
+        atomic_fetch_or_explicit(&sharing->homes, task->point->home, memory_order_relaxed);
     }
 }
 
@@ -449,14 +529,29 @@ static void count_open(acui_submission *s, const acui_task *tasks)
         acui_refs_add_sole(&s->open, more);
 }
 
+/* `more` are homes of the submission from now on. */
+static void note_homes(acui_submission *s, acui_homes more)
+{
+    acui_homes homes = atomic_load_explicit(&s->plan.homes, memory_order_relaxed);
+    if (more & ~homes) /* only the thread that plans changes it */
+        atomic_store_explicit(&s->plan.homes, homes | more, memory_order_relaxed);
+}
+
+static void note_flag(_Atomic(bool) *flag, bool set)
+{
+    if (set)
+        atomic_store_explicit(flag, true, memory_order_relaxed);
+}
+
 static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
     bool last = s->planning.stage == ACUI_PLANNED;
     bool waited = last && s->lane_count == 1 && s->future && s->future->how.waited;
     count_open(s, tasks);
-    uint64_t owner = s->first_task ? s->first_task->point->owner : acui_order_turn();
-    s->order.shared |= s->planning.shares;
+    s->home = home_of(s, tasks);
+    uint64_t owner = s->first_task ? s->first_task->point->owner : acui_order_turn(s->home);
+    note_flag(&s->order.shared, s->planning.shares);
     if (s->last_task)
         s->last_task->next = tasks;
     else
@@ -469,13 +564,14 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         if (task->stream)
             acui_backlog_add(task);
         s->order.hosts |= task->stream == NULL;
-        s->order.makes |= task->makes;
+        note_flag(&s->order.makes, task->makes);
         acui_count_entered(task);
         if (!enter_task(task))
             task->order.failed = true; /* no memory, so no fault either */
+        note_homes(s, task->homes);
         enter_shared(task);
         acui_link_before(task, !task->stream || task->conditional);
-        if (task->order.pending == 0) {
+        if (acui_task_pending(task) == 0) {
             task->sound = !task->part && !task->order.failed && !s->order.failed &&
                           !acui_gave_up(s) && !acui_behind_failure(task);
             *tail = task;
@@ -489,7 +585,7 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
 static bool waits_on_host(const acui_task *tasks)
 {
     for (; tasks; tasks = tasks->next)
-        if (!tasks->stream && tasks->order.pending > 0)
+        if (!tasks->stream && acui_task_pending(tasks) > 0)
             return true;
     return false;
 }
@@ -508,12 +604,12 @@ acu_status acui_enter_nodes(acui_plan *plan)
     }
     acui_task *ready = NULL;
     if (tasks) {
-        acui_order_lock();
+        acui_homes homes = lock_for(s, tasks);
         s->order.sealed = last;
         ready = enter_tasks(s, tasks);
         acui_story_waits(tasks);
         bool waits = waits_on_host(tasks);
-        acui_order_unlock();
+        acui_order_unlock(homes);
         if (waits)
             acui_flight_want_all();
         s->planning.entered = plan->last;
@@ -558,7 +654,7 @@ static looking look_before(const acui_node *node)
     return found;
 }
 
-/* Order lock held. */
+/* Order locks held. */
 static void enter_whole(acui_submission *s, acui_task *task)
 {
     s->order.sealed = true;
@@ -582,10 +678,10 @@ acu_status acui_enter_placed(acui_submission *s, acui_task **out)
     ACUI_TRY(acui_make_tasks(s, &task));
     s->planning.stage = ACUI_PLANNED;
     task->placed = true;
-    acui_order_lock();
+    acui_homes homes = lock_for(s, task);
     enter_whole(s, task);
     bool memory = !task->order.failed;
-    acui_order_unlock();
+    acui_order_unlock(homes);
     *out = task;
     return check_entered(task, memory);
 }
@@ -595,12 +691,12 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     acui_task *task = NULL;
     ACUI_TRY(acui_make_tasks(s, &task));
     s->planning.stage = ACUI_PLANNED;
-    acui_order_lock();
+    acui_homes homes = lock_for(s, task);
     looking found = look_before(task->first);
     if (!found.waits && !found.bad)
         enter_whole(s, task);
     bool memory = !task->order.failed;
-    acui_order_unlock();
+    acui_order_unlock(homes);
     acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
     acui_fault_release(fault); /* its record is the thread's */
     acui_fault_release(found.cause);

@@ -33,7 +33,7 @@ acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
  * entered later comes behind it. */
 acu_status acui_enter_placed(acui_submission *submission, acui_task **task);
 /* Link the task to the predecessors that it must wait for on the host, until they are issued or,
- * with `over`, until they are over. Order lock held, as for the next two. */
+ * with `over`, until they are over. The task's order locks held, as for the next two. */
 void acui_link_before(acui_task *task, bool over);
 /* The predecessor that makes the task fail: what it reads was not computed, what it stands for
  * failed, or memory that it needs is not there. NULL: none. */
@@ -41,12 +41,12 @@ const acui_before *acui_behind_failure(const acui_task *task);
 
 /* ---- find.c ---- */
 /* The first of its tasks that has this node or a later one; NULL: none. By the thread that plans,
- * order lock held. */
+ * order lock of its home held. */
 acui_task *acui_find_task(acui_submission *submission, uint32_t node);
 
 /* ---- ready.c ---- */
 /* The point has changed its state; `over`: it is over, not just issued. Returns the followers that
- * this frees, as a list. */
+ * this frees, as a list. The point's order lock held. */
 acui_task *acui_free_followers(acui_point *point, bool over);
 /* Append one list (by next_ready) to the other. */
 acui_task *acui_join_tasks(acui_task *first, acui_task *then);
@@ -67,15 +67,16 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
 /* Put what the program says around the node (its acui_context) into the record. */
 void acui_add_context(acu_error *error, const acui_node *node);
 
-/* ---- parts.c; order lock held ---- */
+/* ---- parts.c; order lock of the submission's home held ---- */
 /* Something in the part failed (`fault` may be NULL for lack of memory): note which parts around
  * it, or the submission, fail with it. */
 void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *fault);
 /* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting,
  * unless another submission wants it. *why: the reason (borrowed; NULL also for lack of memory). If
- * so, this is noted, and the caller makes the task fail. At most once per holding of the lock. */
+ * so, this is noted, and the caller makes the task fail. Locks of acui_task_lock_to_stop held. */
 bool acui_parts_stop(acui_task *task, acui_fault **why);
-void acui_parts_begin(acui_part *part); /* an alternative runs; takes the lock */
+void acui_parts_begin(const acui_task *task); /* the alternative that it decides on runs; takes the
+                                              * locks */
 
 /* ---- use.c ---- */
 /* acu_use_begin and acu_use_begin_wait, for a call of the program's to `function`. */
@@ -117,8 +118,11 @@ bool acui_future_is_held_up(acu_future *future);
 /* The submission is on its way: its future is RUNNING, unless it was given up meanwhile. */
 void acui_submission_started(acui_submission *submission, acu_future *future);
 /* Whether the task, of a submission that failed or was given up, also computes what others want:
- * part of an op that is not this submission's alone. Order lock held; at most once per holding. */
+ * part of an op that is not this submission's alone. Locks of acui_task_lock_to_stop held. */
 bool acui_task_wanted(acui_task *task);
+/* Take the order locks that are needed to find out: the task's, or all, if others share some of its
+ * submission; returns the homes. */
+acui_homes acui_task_lock_to_stop(const acui_task *task);
 /* Whether the reader decides what follows from the task's failure, or is in the alternative that
  * the task decides on. */
 bool acui_task_decides(const acui_task *reader, const acui_task *task);

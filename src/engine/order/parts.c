@@ -30,11 +30,11 @@ void acui_parts_note(acui_submission *s, acui_part *part, acui_fault *fault)
     note(&s->order.failed, &s->order.fault, fault);
 }
 
-void acui_parts_begin(acui_part *part)
+void acui_parts_begin(const acui_task *task)
 {
-    acui_order_lock();
-    part->begun = true;
-    acui_order_unlock();
+    acui_order_lock(task->homes);
+    task->part->begun = true;
+    acui_order_unlock(task->homes);
 }
 
 static bool is_stopped(const acui_task *task, acui_fault **why)

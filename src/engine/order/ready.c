@@ -44,14 +44,14 @@ acui_fault *acui_fault_of_node(const acui_node *node)
 void acui_task_fail(acui_task *task, acui_fault *fault)
 {
     acui_submission *s = task->submission;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     task->order.failed = true;
     if (!task->order.fault)
         task->order.fault = acui_fault_retain(fault);
     if (task->first->kind == ACUI_NODE_DECIDE)
         task->part->declined = true;
     acui_parts_note(s, task->part, fault);
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     acui_fault_release(fault);
 }
 
@@ -123,7 +123,7 @@ static bool fails_already(acui_task *task)
     if (task->sound)
         return false;
     acui_fault *why;
-    acui_order_lock();
+    acui_homes homes = acui_task_lock_to_stop(task);
     bool failed = task->order.failed || acui_part_is_refused(&task->submission->plan, task->part);
     failed |= acui_parts_stop(task, &why);
     const acui_before *bad = acui_behind_failure(task);
@@ -131,7 +131,7 @@ static bool fails_already(acui_task *task)
     uint16_t number = bad ? bad->imported : 0;
     acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
     acui_fault *own = acui_fault_retain(why);
-    acui_order_unlock();
+    acui_order_unlock(homes);
     if (bad && !failed) {
         acui_fault_release(own);
         own = memory ? memory_fault(task, cause)
@@ -148,7 +148,7 @@ static bool fails_already(acui_task *task)
 
 /* The task is passed over: what it was to write stays as the points before it have left it, bad
  * where these failed. If there is no memory to say which bytes are bad, all count as bad. Order
- * lock held. */
+ * locks held. */
 static void leave_as_it_is(acui_task *task)
 {
     const acui_point *bad = NULL;
@@ -175,24 +175,24 @@ static bool is_spared(acui_task *task)
 {
     if (!task->conditional)
         return false;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     bool spared = acui_part_is_spared(task->part);
     if (spared)
         leave_as_it_is(task);
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     return spared;
 }
 
 acui_task *acui_retire(acui_task *task)
 {
-    acui_order_lock();
+    acui_order_lock(task->homes);
     task->order.failed = true;
     task->order.course = ACUI_COURSE_RETIRED;
     /* Its point stays pending until then, so what comes after it is behind its predecessors too. */
-    task->order.pending = 1;
+    atomic_store_explicit(&task->order.pending, 1, memory_order_relaxed);
     acui_link_before(task, true);
-    bool over = --task->order.pending == 0;
-    acui_order_unlock();
+    bool over = acui_refs_drop(&task->order.pending);
+    acui_order_unlock(task->homes);
     return over ? acui_task_over(task) : NULL;
 }
 
@@ -219,8 +219,10 @@ acui_task *acui_free_followers(acui_point *point, bool over)
         }
         *link = before->next;
         acui_task *task = before->task;
-        if (--task->order.pending == 0) {
-            if (task->submission->order.makes && task != task->submission->first_task)
+        /* Others of its predecessors may have other homes: whoever is the last sees what they
+         * did. */
+        if (acui_refs_drop(&task->order.pending)) {
+            if (acui_submission_makes(task->submission) && task != task->submission->first_task)
                 acui_memory_expect(task);
             task->next_ready = freed;
             freed = task;
@@ -249,7 +251,7 @@ static acui_task *run_task(acui_task *task)
     if (fails_already(task))
         return acui_retire(task);
     if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn) {
-        acui_parts_begin(task->part);
+        acui_parts_begin(task);
         return acui_task_over(task);
     }
     if (task->first->kind == ACUI_NODE_AWAIT)
@@ -270,10 +272,10 @@ static bool is_plain(acui_task *task)
 {
     if (!task->deferrable)
         return false;
-    acui_order_lock();
+    acui_order_lock(task->homes);
     task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.failed &&
                   !acui_gave_up(task->submission) && !acui_behind_failure(task);
-    acui_order_unlock();
+    acui_order_unlock(task->homes);
     return task->sound;
 }
 

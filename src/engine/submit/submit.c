@@ -151,7 +151,7 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
 /* The submission is planned; its own count of `open` ends. */
 static void close_planned(acui_submission *s, const acu_device *place)
 {
-    struct acui_holder *kept = s->order.makes ? acui_memory_planned(s) : NULL;
+    struct acui_holder *kept = acui_submission_makes(s) ? acui_memory_planned(s) : NULL;
     acu_device *device = kept ? s->kept.device : NULL; /* else its issuer may be writing it */
     bool retained = kept && device != place;           /* `place` is held by the caller */
     if (retained)

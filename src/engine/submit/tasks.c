@@ -97,7 +97,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
         return NULL;
     /* A policy with one stream means that nothing of the submission runs side by side. */
     s->planning.serial |= policy && policy->count == 1;
-    task->point = acui_point_new();
+    task->point = acui_point_new(node->device);
     if (!task->point) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a task");
         return NULL;
