@@ -231,6 +231,8 @@ ACUI_RARE static block *get_new(size_t bytes, uint32_t class)
 static block *find_block(size_t bytes)
 {
     local *l = of_thread();
+    if (bytes > LARGEST)
+        acui_count_add(ACUI_COUNT_LARGE, 1);
     if (!l || !KEEP_BLOCKS || bytes > LARGEST)
         return get_new(bytes, LARGE);
     uint32_t class = class_of(bytes);

@@ -36,6 +36,7 @@ void acui_cache_flush(void);
 typedef enum acui_count {
     ACUI_COUNT_ALLOCATIONS, /* requests for memory */
     ACUI_COUNT_RETURNS,     /* requests that got no new block, and blocks freed */
+    ACUI_COUNT_LARGE,       /* requests for more than is kept for reuse */
     ACUI_COUNT_SUBMISSIONS, /* acu_process_statistics */
     ACUI_COUNT_DONE,
     ACUI_COUNT_FAILED,

@@ -26,8 +26,11 @@ const char *acui_val_words(const acu_val *value)
 }
 
 /* Sizes of a list, enough for one launch and then for many. They fill the blocks that memory comes
- * in (base/cache.c). */
-enum { FEW = 5, MANY = 21 };
+ * in (base/cache.c), and so does the last of them, if the list is doubled, that is still kept for
+ * reuse: it is enough for a hundred launches. */
+enum { FEW = 7, MANY = 19 };
+_Static_assert(FEW * sizeof(acu_val) <= 752 && MANY * sizeof(acu_val) <= 2032 &&
+                   32 * MANY * sizeof(acu_val) <= 65520, "see base/cache.c");
 
 bool acui_values_grow(acui_values *values)
 {

@@ -6,6 +6,8 @@
  */
 #include "support/support.h"
 
+#include "base/cache.h"
+
 #include "device/device.h"
 #include "memory/memory.h"
 
@@ -616,6 +618,34 @@ static void users_of_what_a_refused_submission_was_to_make_fail(void **state)
     close_bench(&b);
 }
 
+/* ---- memory ---- */
+
+/* What a submission of a hundred kernels asks for is kept for the next one. (What is not is taken
+ * from the heap each time.) */
+static void a_hundred_kernels_ask_for_nothing_large(void **state)
+{
+    (void)state;
+    enum { KERNELS = 100 };
+    bench b = open_bench();
+    acu_tensor *z = vector(&b, 0), *x = vector(&b, 1);
+    int64_t before = 0;
+    for (int turn = 0; turn < 3; turn++) {
+        acu_op *steps[KERNELS];
+        acu_future *future;
+        if (turn == 1) /* whatever is made once was made by the first */
+            before = acui_count_sum(ACUI_COUNT_LARGE);
+        for (uint32_t i = 0; i < KERNELS; i++)
+            steps[i] = step(&b, z, x, i);
+        assert_works(acu_submit(b.device, acu_op_zip(steps, KERNELS, ACU_SITE), NULL, &future));
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        acu_future_release(future);
+    }
+    assert_int_equal(acui_count_sum(ACUI_COUNT_LARGE), before);
+    acu_tensor_release(z);
+    acu_tensor_release(x);
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,6 +665,7 @@ int main(void)
         cmocka_unit_test(new_memory_is_waited_for_once),
         cmocka_unit_test(an_end_that_can_not_be_recorded_fails_other_streams),
         cmocka_unit_test(users_of_what_a_refused_submission_was_to_make_fail),
+        cmocka_unit_test(a_hundred_kernels_ask_for_nothing_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
