@@ -37,12 +37,14 @@ void acui_run_tasks(acui_task *task) { (void)task; }
 void acui_memory_going(acui_task *task) { (void)task; }
 void acui_count_operations(const acui_task *task, bool done) { (void)task, (void)done; }
 void acui_done_announce(void) {}
+void acui_story_issue(const acui_task *task) { (void)task; }
 acu_status acui_reactor_start(void) { return ACU_OK; }
 bool acui_task_wanted(acui_task *task) { return task != NULL; }
 void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
 void acui_parts_begin(const acui_task *task) { (void)task; }
 acui_homes acui_task_lock_to_stop(const acui_task *task) { return task->homes; }
 acui_task *acui_retire(acui_task *task) { return task; }
+acui_task *acui_async_run(acui_task *task) { return task; } /* there is no such task */
 acui_fault *acui_fault_of_node(const acui_node *node) { return (void)node, NULL; }
 bool acui_parts_stop(acui_task *task, acui_fault **why)
 {
