@@ -13,7 +13,7 @@
     X(elementwise_f) X(elementwise_d) X(elementwise_i) X(elementwise_l) X(convert_f) X(convert_d)  \
     X(make) X(reduce_f) X(reduce_d) X(reduce_l) X(random) X(softmax) X(matmul) X(copy) X(arrange)  \
     X(sort) X(scan) X(index) X(image_sample) X(image_warp) X(image_filter) X(image_levels)         \
-    X(boxes) X(conv) X(pool) X(attention) X(attention_mma) X(fft)
+    X(boxes) X(conv) X(pool) X(attention) X(attention_mma) X(fft) X(matmul_mma)
 
 #define ACUI_FAMILY_PREFIX "acuda."
 

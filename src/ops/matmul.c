@@ -160,9 +160,29 @@ static void lay_out(plan *m)
     acui_index_make(&p->batch, rank > 2 ? rank - 2 : 1, dims);
 }
 
+/* Whether an operand's elements are neighbours in one direction, and begin at multiples of 16 bytes
+ * in the other, as far as strides tell. Others gain little by tensor cores. */
+static bool has_chunks(int64_t across, int64_t k)
+{
+    return (k == 1 && across % 8 == 0) || (across == 1 && k % 8 == 0);
+}
+
+/* By tensor cores (kernels/matmul_mma.cu): what fills a tile of theirs. */
+static bool is_for_tensor_cores(const plan *m)
+{
+    const acui_matmul *p = &m->params;
+    return (m->dtype == ACU_F16 || m->dtype == ACU_BF16) && p->m >= 64 && p->n >= 64 &&
+           p->k >= 32 && has_chunks(p->a_row, p->a_column) && has_chunks(p->b_column, p->b_row) &&
+           acu_device_info_of(m->p->device)->compute_major >= 8;
+}
+
 /* Chooses the kernel, puts its name to `name`, and returns the size of its tiles. */
 static int64_t choose_kernel(const plan *m, char name[32])
 {
+    if (is_for_tensor_cores(m)) {
+        snprintf(name, 32, "matmul_%s", acu_dtype_name(m->dtype));
+        return 128;
+    }
     char class = acui_class_of(m->dtype);
     int64_t large = class == 'f' ? 128 : 64;
     bool small = (m->params.m <= large / 2 && m->params.n <= 4 * large) ||
@@ -181,7 +201,8 @@ static acu_op *multiply(plan *m, acu_op *out)
                             acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
                             acu_arg_struct(&m->params, sizeof m->params)};
     int64_t tiles = ((m->params.m + tile - 1) / tile) * ((m->params.n + tile - 1) / tile);
-    acu_op *launch = acui_launch(p, "matmul", "acuda.matmul", kernel,
+    const char *family = is_for_tensor_cores(m) ? "acuda.matmul_mma" : "acuda.matmul";
+    acu_op *launch = acui_launch(p, "matmul", family, kernel,
                                  acui_blocks(tiles * m->params.batches, 1), args, 4);
     return acu_op_nth(acui_gemm_ask(p->device, &m->params, launch), 0, p->site);
 }

@@ -64,6 +64,40 @@ static void one_product(acu_device *device, acu_dtype dtype, const matrices *x)
     acu_tensor_release(tb);
 }
 
+/* Operands of tensor cores that begin at no multiple of 16 bytes, and a result with gaps. */
+static void products_of_parts(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    enum { M = 80, K = 56, N = 104 };
+    const acu_shape from = ACU_SHAPE(0, 3), wide = ACU_SHAPE(M, 2 * N);
+    acu_tensor *a, *b, *c;
+    acu_op *whole[] = {acu_randint(ACU_I32, ACU_SHAPE(M, 64), -3, 4, 1, 0),
+                       acu_randint(ACU_I32, ACU_SHAPE(K, 112), -3, 4, 2, 0)}; /* exact sums */
+    assert_works(acu_sync(device, acu_convert(whole[0], ACU_F16), &a));
+    assert_works(acu_sync(device, acu_convert(whole[1], ACU_F16), &b));
+    assert_works(acu_sync(device, acu_zeros(ACU_F16, wide), &c));
+    acu_op *parts[4];
+    for (int i = 0; i < 4; i += 2) {
+        parts[i] = acu_slice(a, from, ACU_SHAPE(M, 3 + K));
+        parts[i + 1] = acu_slice(b, from, ACU_SHAPE(K, 3 + N));
+    }
+    uint16_t *want = result_of(device, acu_matmul(acu_dup(parts[0]), acu_dup(parts[1])), ACU_F16,
+                               ACU_SHAPE(M, N));
+    acu_op *gaps = acu_slice_step(c, ACU_SHAPE(0, 1), wide, ACU_SHAPE(1, 2));
+    assert_works(acu_sync(device, acu_into(gaps, acu_matmul(parts[2], parts[3])), NULL));
+    uint16_t *have = result_of(device, acu_identity(c), ACU_F16, wide);
+    for (int i = 0; i < M * N; i++)
+        if (have[2 * i] != 0 || have[2 * i + 1] != want[i])
+            fail_msg("element %d", i);
+    free(have);
+    free(want);
+    acu_tensor_release(a);
+    acu_tensor_release(b);
+    acu_tensor_release(c);
+    test_close(device);
+}
+
 static void products(void **state)
 {
     (void)state;
@@ -72,6 +106,9 @@ static void products(void **state)
         {1, 1, 1, 1, 1, false, false},     {1, 1, 5, 7, 3, false, false},
         {3, 3, 33, 17, 31, false, true},   {2, 1, 20, 40, 65, true, false},
         {1, 1, 130, 70, 129, false, false}, {1, 1, 129, 33, 140, true, true},
+        /* by tensor cores, in f16 and bf16: */
+        {1, 1, 137, 40, 72, false, false}, {2, 1, 64, 136, 136, false, true},
+        {1, 1, 72, 33, 136, true, false}, {1, 1, 136, 104, 65, true, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
@@ -274,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),
+        cmocka_unit_test(products_of_parts),
         cmocka_unit_test(products_with_vectors),
         cmocka_unit_test(products_refused),
         cmocka_unit_test(softmaxes),
