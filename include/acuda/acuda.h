@@ -96,6 +96,7 @@
  *     and an operation as a graph of its own, to be replayed.
  * 12  explain.h: What became of a submission: its parts, what each of them waited for, how long it
  *     took on the device. trace.h: the same of a whole program, to be looked at in a browser.
+ *     metrics.h: all counters as text, for Prometheus.
  * 13  driver.h: Which driver was chosen and why, and its entry points.
  *
  * base.h has what all of them need: the version, time spans, user data of callbacks.
@@ -127,6 +128,7 @@
 #include <acuda/kernel.h>
 #include <acuda/managed.h>
 #include <acuda/memory.h>
+#include <acuda/metrics.h>
 #include <acuda/op.h>
 #include <acuda/ops.h>
 #include <acuda/distributions.h>

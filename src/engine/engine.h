@@ -50,7 +50,7 @@
  *   story.c, explain.c   what became of a submission
  *   timing.c, trace.c    when it ran on the device; its record as part of a trace
  *   suspect.c   the operation to blame for the loss of a device
- *   counters.c  how many submissions and operations there were
+ *   counters.c, metrics.c  how many submissions and operations there were; all counters as text
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; the lock of tasks that ask
  * for memory again (`again` in issue/memory.c); the lock of threads that give memory back
