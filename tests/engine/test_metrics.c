@@ -63,7 +63,7 @@ static void numbers(void **state)
     acu_device *device = test_open();
     acu_tensor *x;
     assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(1 << 16)), &x));
-    assert_works(acu_device_wait(device, ACU_FOREVER)); /* whoever completed it has counted it, too */
+    assert_works(acu_device_wait(device, ACU_FOREVER)); /* else it may not be counted yet */
     metrics();
     assert_is_open_metrics();
     acu_process_statistics process = {.size = sizeof process};
