@@ -78,40 +78,23 @@ ACUI_DEVICE int acui_byte_at(int border, int width, int channels, int b)
     return (there < 0 ? -1 : there * channels + c) * 4 + c;
 }
 
-/* A thread goes down a column of words, C channels, and keeps the last five rows, filtered across. */
+/*
+ * C channels. A thread goes down a column of words and keeps the last five rows, filtered across. The words
+ * at whose sides the row ends are made by the first blocks of each row of blocks, one by a thread at a time.
+ */
 template <int C> struct acui_words {
     static const int SIDE = (2 * C + 3) / 4; /* words on each side that are read */
     static const int ALL = 4 * (2 * SIDE + 1);
 
-    /* The same bytes of a row near the edge, whose places are known. */
-    ACUI_DEVICE void read_bytes(const acui_image_pair &p, acui_from row, const int (&places)[ALL], float (&v)[ALL])
+    ACUI_DEVICE void fetch(acui_from row, int at, unsigned (&words)[ALL / 4])
     {
 #pragma unroll
-        for (int k = 0; k < ALL; k++)
-            v[k] = places[k] < 0 ? p.pad[places[k] & 3] : acui_bytes_only::read(0, row, places[k] >> 2);
+        for (int w = 0; w < ALL / 4; w++)
+            words[w] = *(const ACUI_GLOBAL unsigned *)(row + at + 4 * (w - SIDE));
     }
-    /* The four numbers of the row at the word that begins at byte `at`. */
-    ACUI_DEVICE void across(const acui_separable &p, acui_from image, int y, int at, bool words,
-                            const int (&places)[ALL], float (&sum)[4])
+    /* The four sums of a row of numbers. */
+    ACUI_DEVICE void across(const acui_separable &p, const float (&v)[ALL], float (&sum)[4])
     {
-        float v[ALL];
-        y = acui_beyond(p.at.border, y, p.at.height);
-        acui_from row = image + (long long)max(y, 0) * p.at.row;
-        if (y < 0) { /* a row of padding */
-#pragma unroll
-            for (int k = 0; k < ALL; k++)
-                v[k] = p.at.pad[(at + k + 4 * C - 4 * SIDE) % C];
-        } else if (words) {
-#pragma unroll
-            for (int w = 0; w < ALL / 4; w++) {
-                unsigned word = *(const ACUI_GLOBAL unsigned *)(row + at + 4 * (w - SIDE));
-#pragma unroll
-                for (unsigned k = 0; k < 4; k++)
-                    v[4 * w + (int)k] = acui_biased(word, k) - ACUI_BIAS;
-            }
-        } else {
-            read_bytes(p.at, row, places, v);
-        }
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             sum[k] = 0.0f;
@@ -120,36 +103,39 @@ template <int C> struct acui_words {
                 sum[k] = fmaf(p.across[t], v[4 * SIDE + k + (t - 2) * C], sum[k]);
         }
     }
-    ACUI_DEVICE void put(acui_to row, int at, int count, bool words, const unsigned (&bytes)[4])
+    ACUI_DEVICE void pad(const acui_separable &p, int at, float (&v)[ALL])
     {
-        if (words)
-            *(ACUI_GLOBAL unsigned *)(row + at) = acui_word_of(bytes[0], bytes[1], bytes[2], bytes[3]);
-        else
 #pragma unroll
-            for (int k = 0; k < 4; k++)
-                if (at + k < count)
-                    row[at + k] = (char)bytes[k];
+        for (int k = 0; k < ALL; k++)
+            v[k] = p.at.pad[(at + k + 4 * C - 4 * SIDE) % C];
     }
+
     ACUI_DEVICE void column(const acui_separable &p, acui_to out, acui_from image, int at, int top)
     {
-        const int count = p.at.width * C, end = min(top + ACUI_WORDS_ROWS, p.at.out_height);
-        const bool aligned = (((unsigned long long)image | (unsigned long long)out) & 3) == 0;
-        const bool words = aligned && at >= 4 * SIDE && at + 4 * SIDE + 4 <= count;
-        float ring[5][4];
-        int places[ALL];
-        if (!words)
-#pragma unroll 1
-            for (int k = 0; k < ALL; k++)
-                places[k] = acui_byte_at(p.at.border, p.at.width, C, at - 4 * SIDE + k);
-        out += (long long)top * p.at.out_row;
+        const int end = min(top + ACUI_WORDS_ROWS, p.at.out_height);
+        float ring[5][4], v[ALL];
+        unsigned ahead[ALL / 4] = {}; /* the words of the next row */
+        int from = acui_beyond(p.at.border, top - 2, p.at.height);
+        if (from >= 0)
+            fetch(image + (long long)from * p.at.row, at, ahead);
+        out += (long long)top * p.at.out_row + at;
 #pragma unroll 1
         for (int y = top - 2; y < end + 2; y++) {
+            if (from < 0) /* a row of padding */
+                pad(p, at, v);
+            else
+#pragma unroll
+                for (int k = 0; k < ALL; k++)
+                    v[k] = acui_biased(ahead[k / 4], (unsigned)k % 4) - ACUI_BIAS;
+            from = acui_beyond(p.at.border, y + 1, p.at.height);
+            if (from >= 0)
+                fetch(image + (long long)from * p.at.row, at, ahead);
 #pragma unroll
             for (int j = 0; j < 4; j++)
 #pragma unroll
                 for (int k = 0; k < 4; k++)
                     ring[j][k] = ring[j + 1][k];
-            across(p, image, y, at, words, places, ring[4]);
+            across(p, v, ring[4]);
             if (y < top + 2)
                 continue;
             unsigned bytes[4];
@@ -161,24 +147,69 @@ template <int C> struct acui_words {
                     sum = fmaf(p.down[t], ring[t][k], sum);
                 bytes[k] = acui_byte_of(sum);
             }
-            put(out, at, count, aligned && at + 4 <= count, bytes);
+            *(ACUI_GLOBAL unsigned *)out = acui_word_of(bytes[0], bytes[1], bytes[2], bytes[3]);
             out += p.at.out_row;
         }
     }
+
+    /* A word of row y, byte by byte. */
+    ACUI_DEVICE void edge(const acui_separable &p, acui_to out, acui_from image, int at, int y)
+    {
+        float sum[4] = {0, 0, 0, 0};
+#pragma unroll 1
+        for (int j = 0; j < 5; j++) {
+            float line[4] = {0, 0, 0, 0};
+            int from = acui_beyond(p.at.border, y + j - 2, p.at.height);
+            acui_from row = image + (long long)max(from, 0) * p.at.row;
+#pragma unroll 1
+            for (int t = 0; t < 5; t++)
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    int there = acui_byte_at(p.at.border, p.at.width, C, at + k + (t - 2) * C);
+                    float v = there < 0 || from < 0 ? p.at.pad[there & 3] : acui_bytes_only::read(0, row, there >> 2);
+                    line[k] = fmaf(p.across[t], v, line[k]);
+                }
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                sum[k] = fmaf(p.down[j], line[k], sum[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (at + k < p.at.width * C)
+                out[(long long)y * p.at.out_row + at + k] = (char)acui_byte_of(sum[k]);
+    }
+
+    /* Rows from `top` on, of the image whose words from `SIDE` to `inner` have all their sides. */
+    ACUI_DEVICE void rows(const acui_separable &p, acui_to out, acui_from image, int top, int inner)
+    {
+        const int all = (p.at.width * C + 3) / 4, edges = all - (inner - SIDE);
+        const int block = (int)blockIdx.x - ACUI_WORDS_EDGE, thread = (int)threadIdx.x;
+        if (block >= 0) {
+            int word = SIDE + block * 32 + thread % 32, first = top + thread / 32 * ACUI_WORDS_ROWS;
+            if (word < inner && first < p.at.out_height)
+                column(p, out, image, 4 * word, first);
+            return;
+        }
+        const int count = min(ACUI_BLOCK / 32 * ACUI_WORDS_ROWS, p.at.out_height - top) * edges;
+        for (int i = (int)blockIdx.x * ACUI_BLOCK + thread; i < count; i += ACUI_WORDS_EDGE * ACUI_BLOCK) {
+            int word = i % edges;
+            edge(p, out, image, 4 * (word < SIDE ? word : word - SIDE + inner), top + i / edges);
+        }
+    }
+
     ACUI_DEVICE void run(const acui_separable &p, acui_to out, acui_from from)
     {
-        int at = ((int)blockIdx.x * 32 + (int)threadIdx.x % 32) * 4, warp = (int)threadIdx.x / 32;
-        if (at >= p.at.width * C)
-            return;
+        const int step = ACUI_BLOCK / 32 * ACUI_WORDS_ROWS;
+        const bool aligned = (((unsigned long long)from | (unsigned long long)out) & 3) == 0;
+        const int inner = aligned ? max(SIDE, p.at.width * C / 4 - SIDE) : SIDE;
         for (int n = (int)blockIdx.z; n < p.at.images; n += (int)gridDim.z)
-            for (int top = ((int)blockIdx.y * (ACUI_BLOCK / 32) + warp) * ACUI_WORDS_ROWS; top < p.at.out_height;
-                 top += (int)gridDim.y * (ACUI_BLOCK / 32) * ACUI_WORDS_ROWS)
-                column(p, out + n * p.at.out_image, from + n * p.at.image, at, top);
+            for (int top = (int)blockIdx.y * step; top < p.at.out_height; top += (int)gridDim.y * step)
+                rows(p, out + n * p.at.out_image, from + n * p.at.image, top, inner);
     }
 };
 
 #define ACUI_SEPARABLE_WORDS(channels)                                                             \
-    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, 3)                                    \
         separable_words_##channels(char *out, const char *from, acui_separable p)                  \
     {                                                                                              \
         acui_words<channels>::run(p, (acui_to)out, (acui_from)from);                               \

@@ -41,6 +41,8 @@ ACUI_DEVICE acui_spot acui_spot_from(const acui_spot &s, int lane)
 
 /* Offsets are of 32 bits, from an image's first number. */
 struct acui_rgb_source {
+    static const int AT_ONCE = 4; /* rows whose pixels are read before any is written, so that less time is spent
+                                   * waiting for memory */
     acui_from at;
     int row, first, second;
     bool words;
@@ -53,23 +55,34 @@ struct acui_rgb_source {
     {
         words = second == first + 3 && first - 7 >= 3 * s.x.first && first + 12 < 3 * (s.x.last + 1);
     }
-    __device__ __forceinline__ void line(int y, float (&v)[3]) const
+    template <bool WORDS> __device__ __forceinline__ void line(int y, float (&v)[3]) const
     {
-        acui_two two;
-        if (words)
-            two = acui_read_two(at, y * row + first);
+        if (WORDS)
+            acui_between(acui_read_two(at, y * row + first), weight, v);
         else
-            two = acui_read_apart(at, y * row + first, y * row + second);
-        acui_between(two, weight, v);
+            acui_between(acui_read_apart(at, y * row + first, y * row + second), weight, v);
     }
-    __device__ __forceinline__ void pixel(const acui_sample &, const acui_spot &down, float (&v)[3]) const
+    template <bool WORDS> __device__ __forceinline__ void pixel(const acui_spot &down, float (&v)[3]) const
     {
         float top[3], below[3];
-        line(down.first, top);
-        line(down.second, below);
+        line<WORDS>(down.first, top);
+        line<WORDS>(down.second, below);
 #pragma unroll
         for (int c = 0; c < 3; c++)
             v[c] = fmaf(down.weight, below[c] - top[c], top[c]);
+    }
+    __device__ __forceinline__ void pixels(const acui_sample &, const acui_spot (&down)[AT_ONCE],
+                                           float (&v)[AT_ONCE][3]) const
+    {
+        if (words) {
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                pixel<true>(down[k], v[k]);
+        } else {
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++)
+                pixel<false>(down[k], v[k]);
+        }
     }
 };
 
@@ -83,6 +96,7 @@ ACUI_DEVICE void acui_decode(const acui_sample &p, float y, float u, float w, fl
 }
 
 struct acui_yuv_source {
+    static const int AT_ONCE = 2;
     acui_from luma, chroma;
     int row, chroma_row, first, second, chroma_first, chroma_second;
     float weight;
@@ -116,6 +130,13 @@ struct acui_yuv_source {
             add(p, at + first, chroma_at + chroma_first, w * (1.0f - weight), v);
             add(p, at + second, chroma_at + chroma_second, w * weight, v);
         }
+    }
+    __device__ __forceinline__ void pixels(const acui_sample &p, const acui_spot (&down)[AT_ONCE],
+                                           float (&v)[AT_ONCE][3]) const
+    {
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++)
+            pixel(p, down[k], v[k]);
     }
 };
 
@@ -174,12 +195,19 @@ template <typename Source> struct acui_by_rows {
             acui_spot downs = acui_spot_on(s.y, top + lane % ACUI_ROWS);
             acui_to row = out + (n * p.out_image + top * p.out_row) * bytes;
 #pragma unroll 1
-            for (int k = 0; k < ACUI_ROWS && top + k < p.height; k++, row += p.out_row * bytes) {
-                acui_spot down = acui_spot_from(downs, k);
-                float v[3];
-                source.pixel(p, down, v);
-                acui_mix_own(p, v, across.inside && down.inside);
-                acui_put_result(p, row, column, x, v);
+            for (int first = 0; first < ACUI_ROWS; first += Source::AT_ONCE) {
+                acui_spot down[Source::AT_ONCE]; /* those beyond the last row are where others are */
+                float v[Source::AT_ONCE][3];
+#pragma unroll
+                for (int k = 0; k < Source::AT_ONCE; k++)
+                    down[k] = acui_spot_from(downs, first + k);
+                source.pixels(p, down, v);
+#pragma unroll
+                for (int k = 0; k < Source::AT_ONCE; k++, row += p.out_row * bytes)
+                    if (top + first + k < p.height) {
+                        acui_mix_own(p, v[k], across.inside && down[k].inside);
+                        acui_put_result(p, row, column, x, v[k]);
+                    }
             }
         }
     }
@@ -204,10 +232,10 @@ ACUI_DEVICE void acui_patch_words(const acui_sample &p, const acui_patch &in, in
         float second = acui_biased(in.chroma, (i & 2u) + 1) - ACUI_BIAS;
         float luma = acui_biased(in.luma[row], i) - ACUI_BIAS;
         acui_decode(p, luma, p.swapped ? second : first, p.swapped ? first : second, v);
-        acui_mix_own(p, v, true);
+        const float in_order[3] = {p.own < 0 ? v[2] : v[0], v[1], p.own < 0 ? v[0] : v[2]};
 #pragma unroll
-        for (int c = 0; c < 3; c++)
-            bytes[3 * i + c] = acui_byte_of(v[c]);
+        for (int c = 0; c < 3; c++) /* from 0 to 1: the nearest byte, as acui_byte_of has it */
+            bytes[3 * i + c] = __float_as_uint(fmaf(in_order[c], 255.0f, ACUI_BIAS));
     }
 #pragma unroll
     for (int i = 0; i < 3; i++)

@@ -61,13 +61,22 @@ static bool is_pixel_by_pixel(const acui_axis *a, int count, int64_t size)
     return a->step == 1 && a->start < 0.5 && a->begin == 0 && a->end == count && count == size;
 }
 
+/* Colours from 0 to 1 become bytes, and nothing else. */
+static bool is_plain(const acui_sample *p)
+{
+    bool plain = p->own && p->out_dtype == ACU_U8;
+    for (int k = 0; k < 3; k++)
+        plain = plain && p->mix[k][p->own < 0 ? 2 - k : k] == 255 && p->mix[k][4] == 0;
+    return plain;
+}
+
 bool acui_fast_planes(const acui_sample *p, int64_t width, int64_t height)
 {
     const acui_plane *plane = p->one.plane;
     long long distances = plane[0].row | plane[1].row | p->out_row | width;
     if (p->images > 1)
         distances |= p->batch[0] | p->batch[1] | p->out_image;
-    return p->dtype == ACU_U8 && p->out_dtype == ACU_U8 && p->own && p->yuv && is_usual(p) &&
+    return p->dtype == ACU_U8 && is_plain(p) && p->yuv && is_usual(p) &&
            p->filter == ACUI_FILTER_NEAREST && is_pixel_by_pixel(&p->one.x, p->width, width) &&
            is_pixel_by_pixel(&p->one.y, p->height, height) && p->chroma_x == 1 &&
            is_interleaved(p, &p->one) && p->out_channel == 1 && p->out_column == 3 &&

@@ -82,7 +82,8 @@ static acu_op *launch_separable(acu_planning *p, const char *name, acui_separabl
                             acu_arg_struct(params, sizeof *params)};
     if (words)
         return acui_image_launch(p, name, "acuda.image_filter", words,
-                                 acui_parts((int64_t)at->width * at->channels, 4),
+                                 acui_parts((int64_t)at->width * at->channels, 4) +
+                                     ACUI_WORDS_EDGE * ACUI_IMAGE_COLUMNS,
                                  acui_parts(at->height, ACUI_WORDS_ROWS), at->images, args, 3);
     int64_t tiles = acui_parts(at->height, ACUI_FILTER_TILE);
     return acui_image_launch(p, name, "acuda.image_filter",

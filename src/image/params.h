@@ -110,6 +110,7 @@ typedef struct acui_warp {
 #define ACUI_FILTER_TILE 32 /* rows of the result that a block filters at a time */
 #define ACUI_FILTER_TAPS 63 /* of a separable filter, along an axis */
 #define ACUI_WORDS_ROWS 24  /* that a thread of separable_words makes */
+#define ACUI_WORDS_EDGE 3   /* blocks for the edges, in each row of blocks */
 #define ACUI_WORDS_TAPS 5
 #define ACUI_MEDIAN_SIDE 7
 #define ACUI_MORPH_SIDE 63

@@ -55,7 +55,7 @@ static void assert_same(acu_op *have_op, acu_op *want_op, float scale, float mos
         float value = want[i] * scale;
         if (most == 0)
             value = fminf(fmaxf(value, 0), 255);
-        if (!(fabsf(have[i] - value) <= (most > 0 ? most : 0.502f)))
+        if (!(fabsf(have[i] - value) <= (most > 0 ? most : 0.52f)))
             fail_msg("%s: number %zu of %zu is %g, not %g", what, i, count, (double)have[i],
                      (double)value);
     }
