@@ -57,16 +57,16 @@ double acui_axis_taps(const acui_axis *axis)
     return 2 * (double)axis->reach + 1;
 }
 
-acu_status acu_image_fit(acu_fit fit, double source_width, double source_height, int64_t width,
-                         int64_t height, acu_region *from, acu_region *to)
+acu_status acu_image_fit(acu_fit fit, double source_height, double source_width, int64_t height,
+                         int64_t width, acu_region *from, acu_region *to)
 {
     if (!from || !to)
         return acui_fail(ACU_ERR_INVALID, "acu_image_fit got NULL where a region should be");
     if (!(source_width > 0) || !(source_height > 0) || width <= 0 || height <= 0 ||
         source_width > ACUI_IMAGE_SIDE || source_height > ACUI_IMAGE_SIDE)
         return acui_fail(ACU_ERR_INVALID, "acu_image_fit of %g x %g pixels to %lld x %lld: sizes "
-                         "must be positive, and at most %d", source_width, source_height,
-                         (long long)width, (long long)height, ACUI_IMAGE_SIDE);
+                         "must be positive, and at most %d", source_height, source_width,
+                         (long long)height, (long long)width, ACUI_IMAGE_SIDE);
     double across = (double)width / source_width, down = (double)height / source_height;
     *from = (acu_region){0, 0, source_width, source_height};
     *to = (acu_region){0, 0, (double)width, (double)height};

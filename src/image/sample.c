@@ -186,7 +186,7 @@ static void place(const plan *m, const acui_frame *f, const source *s, int64_t n
     acu_region whole = f->region, from, part;
     if (whole.width == 0)
         whole = (acu_region){0, 0, (double)s->view.width, (double)s->view.height};
-    acu_image_fit(m->r->o.fit, whole.width, whole.height, m->params.width, m->params.height, &from,
+    acu_image_fit(m->r->o.fit, whole.height, whole.width, m->params.height, m->params.width, &from,
                   &part);
     acui_axis_set(&to->x, &m->r->o, whole.x + from.x, from.width, s->view.width, (int64_t)part.x,
                   (int64_t)(part.x + part.width));

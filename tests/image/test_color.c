@@ -375,7 +375,7 @@ static void everything(void **state)
             frames[i] = frame_of(&p, kinds[turn], g);
             if (g.width == 0)
                 g = (acu_region){0, 0, p.w, p.h};
-            assert_works(acu_image_fit(o.fit, g.width, g.height, 10, 8, &from, &to));
+            assert_works(acu_image_fit(o.fit, g.height, g.width, 8, 10, &from, &to));
             EACH_PIXEL(&want) {
                 double rgb[3] = {o.pad[0] / full, o.pad[1] / full, o.pad[2] / full};
                 if (n != i)

@@ -186,7 +186,7 @@ static void fits(void **state)
                                        1 + (int)test_below(&numbers, 30), 3, ACU_U8);
         picture to = picture_new(1, 16, 18, 3);
         acu_region from, part;
-        assert_works(acu_image_fit(o.fit, source.w, source.h, to.w, to.h, &from, &part));
+        assert_works(acu_image_fit(o.fit, source.h, source.w, to.h, to.w, &from, &part));
         EACH_PIXEL(&to)
             *pixel(&to, n, y, x, c) = 10 * (c + 1);
         reference(&o, &source, 0, from, &to, 0, part);
@@ -205,14 +205,14 @@ static void fit_is_computed(void **state)
 {
     (void)state;
     acu_region from, to;
-    assert_works(acu_image_fit(ACU_LETTERBOX, 1920, 1080, 640, 640, &from, &to));
+    assert_works(acu_image_fit(ACU_LETTERBOX, 1080, 1920, 640, 640, &from, &to));
     assert_true(from.width == 1920 && from.height == 1080 && from.x == 0 && from.y == 0);
     assert_true(to.x == 0 && to.y == 140 && to.width == 640 && to.height == 360);
-    assert_works(acu_image_fit(ACU_COVER, 1920, 1080, 224, 224, &from, &to));
+    assert_works(acu_image_fit(ACU_COVER, 1080, 1920, 224, 224, &from, &to));
     assert_true(from.width == 1080 && from.height == 1080 && from.x == 420 && from.y == 0);
     assert_true(to.width == 224 && to.height == 224 && to.x == 0 && to.y == 0);
-    assert_works(acu_image_fit(ACU_LETTERBOX, 10000, 1, 8, 8, &from, &to));
-    assert_true(to.height == 1 && to.width == 8 && to.y == 3);
+    assert_works(acu_image_fit(ACU_LETTERBOX, 1, 10000, 4, 8, &from, &to));
+    assert_true(to.height == 1 && to.width == 8 && to.y == 1);
     assert_fails(acu_image_fit(ACU_LETTERBOX, 0, 1, 8, 8, &from, &to), ACU_ERR_INVALID,
                  "acu_image_fit|0 x 1");
     assert_fails(acu_image_fit((acu_fit)9, 1, 1, 8, 8, &from, &to), ACU_ERR_INVALID, "no fit 9");
