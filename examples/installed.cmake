@@ -42,3 +42,13 @@ foreach(loop "uring;liburing>=2.3" "uv;libuv" "libevent;libevent_core" "glib;gli
         target_link_libraries(server_${name} service PkgConfig::${name})
     endif()
 endforeach()
+
+# Images, if libpng is installed.
+if(PkgConfig_FOUND)
+    pkg_check_modules(png IMPORTED_TARGET libpng)
+endif()
+if(png_FOUND)
+    add_executable(coins images/coins.c)
+    target_compile_definitions(coins PRIVATE EXAMPLES_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
+    target_link_libraries(coins acuda::acuda Threads::Threads PkgConfig::png)
+endif()

@@ -30,6 +30,7 @@ have_package()
     liburing-dev) has_module liburing ;;
     libglib2.0-dev) has_module glib-2.0 ;;
     libjson-c-dev) has_module json-c ;;
+    libpng-dev) has_module libpng ;;
     debhelper) command -v dh >/dev/null ;;
     xz-utils) command -v xz >/dev/null ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
