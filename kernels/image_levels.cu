@@ -5,7 +5,7 @@
 
 /* `extra`: a threshold for each image, as f32, or a table for each channel. */
 extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
-    point(char *out, const char *from, const char *extra, acui_point p)
+    point(char *out, const char *from, const char *extra, acui_image_point p)
 {
     acui_each_pixel(p.at, [&](int n, int x, int y) ACUI_INLINE {
         float v[4], limit = p.kind == ACUI_POINT_TABLE || !p.given ? p.limit : ((const float *)extra)[n];

@@ -80,7 +80,8 @@
  *     interpolation), attention.h, distributions.h (random numbers), einsum.h (products over named
  *     dimensions),
  *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them); blas.h,
- *     fft.h and sparse.h are by NVIDIA's libraries, and vendor.h says which of these were found.
+ *     fft.h, sparse.h and npp.h are by NVIDIA's libraries, and vendor.h says which of these were
+ *     found.
  *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
  *  8  queue.h, group.h: Learning of many completions: in batches on a thread of the program's, with
  *     a descriptor for its event loop; submissions that stand or fall together.
@@ -130,6 +131,7 @@
 #include <acuda/memory.h>
 #include <acuda/metrics.h>
 #include <acuda/op.h>
+#include <acuda/npp.h>
 #include <acuda/ops.h>
 #include <acuda/distributions.h>
 #include <acuda/einsum.h>

@@ -39,7 +39,9 @@ ACU_BEGIN
     X(CUBLASLT, "cuBLASLt", "ACUDA_CUBLASLT", "nvidia-cublas")                                     \
     X(CUFFT, "cuFFT", "ACUDA_CUFFT", "nvidia-cufft")                                               \
     X(CUSPARSE, "cuSPARSE", "ACUDA_CUSPARSE", "nvidia-cusparse")                                   \
-    X(CUSOLVER, "cuSOLVER", "ACUDA_CUSOLVER", "nvidia-cusolver")
+    X(CUSOLVER, "cuSOLVER", "ACUDA_CUSOLVER", "nvidia-cusolver")                                   \
+    X(NPPIG, "NPP's geometry (libnppig)", "ACUDA_NPPIG", "nvidia-npp")                             \
+    X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")
 
 typedef enum acu_vendor {
 #define ACU_X(id, name, variable, package) ACU_VENDOR_##id,

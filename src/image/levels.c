@@ -30,7 +30,7 @@ typedef struct point {
 } point;
 
 /* The second operand, if there is one: a limit for each image, or tables. */
-static acu_op *read_extra(acu_planning *p, const point *r, const acui_view *v, acui_point *to,
+static acu_op *read_extra(acu_planning *p, const point *r, const acui_view *v, acui_image_point *to,
                           acu_dtype *dtype)
 {
     char words[ACUI_OPS_WORDS];
@@ -65,7 +65,7 @@ static acu_op *read_extra(acu_planning *p, const point *r, const acui_view *v, a
 static acu_op *plan_point(acu_planning *p)
 {
     const point *r = p->data;
-    acui_point params = {.kind = r->kind, .limit = (float)r->limit, .value = (float)r->value};
+    acui_image_point params = {.kind = r->kind, .limit = (float)r->limit, .value = (float)r->value};
     acui_view v;
     acu_op *failed = acui_pair_of(p, r->name, &r->o, &v, &params.at);
     acu_dtype dtype = v.dtype;

@@ -140,13 +140,13 @@ enum acui_point_kind {
     ACUI_POINT_TABLE
 };
 
-typedef struct acui_point {
+typedef struct acui_image_point {
     acui_image_pair at;
     int kind;
     int given; /* the limit is in memory, for each image */
     float limit, value, full;
     long long table_image, table_channel, table_entry;
-} acui_point;
+} acui_image_point;
 
 typedef struct acui_composite {
     acui_image_pair at; /* of the lower image, and the result */

@@ -117,6 +117,20 @@ acu_status acui_vendor_host_scratch(acui_vendor_work *work, size_t bytes, void *
     return ACU_OK;
 }
 
+/* In a graph, the data is there before the first replay: a copy in it would read the host's memory
+ * again. */
+acu_status acui_vendor_upload(acui_vendor_work *work, const void *data, size_t bytes,
+                              void **memory)
+{
+    acu_device *device = work->device;
+    ACUI_TRY(acui_vendor_scratch(work, bytes, memory));
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)*memory;
+    if (!acui_capturing(work->stream))
+        return ACUI_DEV(device, MemcpyHtoDAsync, at, data, bytes, work->stream);
+    ACUI_TRY(ACUI_DEV(device, MemcpyHtoDAsync, at, data, bytes, device->alloc->raw));
+    return ACUI_DEV(device, StreamSynchronize, device->alloc->raw);
+}
+
 void *acui_vendor_at(const acui_vendor_work *work, size_t value)
 {
     return (void *)(uintptr_t)acu_tensor_address(work->values[value].tensor);

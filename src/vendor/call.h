@@ -45,6 +45,10 @@ acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memo
 /* The same in host memory: it is the call's as long as the op, and so as the work. */
 acu_status acui_vendor_host_scratch(acui_vendor_work *work, size_t bytes, void **memory);
 
+/* Such memory with `data` in it, from the host, which is copied now. */
+acu_status acui_vendor_upload(acui_vendor_work *work, const void *data, size_t bytes,
+                              void **memory);
+
 /* The address of the value's first element. */
 void *acui_vendor_at(const acui_vendor_work *work, size_t value);
 
