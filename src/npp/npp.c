@@ -282,19 +282,26 @@ acu_op *acu_op_npp_resize(acu_op *x, const acu_region *from, acu_op *out, const 
     return make(&r, (acu_op *const[]){out, x}, 2, site);
 }
 
+static void drop(acu_op *const *ops, size_t count)
+{
+    for (size_t i = 0; i < count && ops; i++)
+        acu_op_release(ops[i]);
+}
+
 acu_op *acu_op_npp_resize_batch(acu_op *const *xs, const acu_region *from, acu_op *const *outs,
                                 const acu_region *to, size_t count, acu_filter filter,
                                 acu_site site)
 {
     acu_op *operands[2 * ACUI_NPP_BATCH];
-    bool fits = count >= 1 && count <= ACUI_NPP_BATCH;
-    for (size_t i = 0; i < count && !fits; i++) {
-        acu_op_release(xs[i]);
-        acu_op_release(outs[i]);
-    }
-    if (!fits)
-        return acu_op_fail(ACU_ERR_LIMIT, names[BATCH], site, "%s takes 1 to %d images, not %zu",
+    if (!xs || !outs || count < 1 || count > ACUI_NPP_BATCH) {
+        drop(xs, count);
+        drop(outs, count);
+        return acu_op_fail(xs && outs ? ACU_ERR_LIMIT : ACU_ERR_INVALID, names[BATCH], site,
+                           xs && outs ? "%s takes 1 to %d images, not %zu"
+                                      : "%s needs lists of the 1 to %d images that it reads and "
+                                        "writes, of which one is NULL (for %zu)",
                            names[BATCH], ACUI_NPP_BATCH, count);
+    }
     request r = request_of(BATCH, (uint32_t)count, filter);
     r.from = from ? *from : r.from;
     r.to = to ? *to : r.to;

@@ -337,6 +337,9 @@ static void refused_batches(void **state)
     acu_op *none = NULL;
     assert_fails(acu_sync(device, acu_npp_resize_batch(&none, NULL, &none, NULL, 0, ACU_LINEAR),
                           NULL), ACU_ERR_LIMIT, "1 to 256");
+    acu_op *one = image(ACU_U8, 3);
+    acu_op *op = acu_npp_resize_batch(&one, NULL, NULL, NULL, 1, ACU_LINEAR);
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_INVALID, "one is NULL");
     acu_op *xs[2] = {image(ACU_U8, 3), acu_zeros(ACU_U8, ACU_SHAPE(8, 9, 3))};
     acu_op *outs[2] = {image(ACU_U8, 3), image(ACU_U8, 3)};
     assert_fails(acu_sync(device, acu_npp_resize_batch(xs, NULL, outs, NULL, 2, ACU_LINEAR), NULL),
