@@ -110,9 +110,9 @@ struct acui_held {
 
     /* Turns elements into results, all but the last step; returns the sum of the powers. All powers
      * are 2^32 as large, which spares a rounding of small ones. */
-    template <bool LOG> ACUI_DEVICE double powers(const acui_softmax &p, T (&e)[COUNT])
+    template <bool LOG> ACUI_DEVICE double powers(const acui_softmax &p, T (&e)[COUNT], T &most)
     {
-        T most = e[0];
+        most = e[0];
 #pragma unroll
         for (int k = 1; k < COUNT; k++)
             most = max(most, e[k]);
@@ -138,7 +138,8 @@ struct acui_held {
 
     template <bool LOG> ACUI_DEVICE void row(const acui_softmax &p, T (&e)[COUNT])
     {
-        const double sum = powers<LOG>(p, e);
+        T most;
+        const double sum = powers<LOG>(p, e, most);
         const T scale = LOG ? (T)log(sum * 2.3283064365386963e-10) : 1.0f / (T)sum;
 #pragma unroll
         for (int k = 0; k < COUNT; k++)
@@ -295,6 +296,55 @@ template <typename C> struct acui_soften {
     }
 };
 
+/* ---- cross entropy ------------------------------------------------------------------------------------ */
+
+/* The logarithm of the sum less the target's element, by the first thread of a row, which knows the
+ * largest element and the sum relative to it. No target: 0. */
+template <typename C>
+ACUI_DEVICE void acui_put_loss(const acui_softmax &p, char *out, const char *x, const char *targets, long long row,
+                               typename C::value most, double sum)
+{
+    long long at[3];
+    acui_offsets<3>(p.kept, p.at, row, at);
+    long long target = p.target_bytes == 4 ? ((const int *)targets)[at[2]] : ((const long long *)targets)[at[2]];
+    target += target < 0 ? p.count : 0;
+    const bool there = target >= 0 && target < p.count;
+    const double down = log(sum);
+    C::with(p.dtype, [&](auto format) ACUI_INLINE {
+        typedef decltype(format) F;
+        const char *own = x + (at[1] + (there ? target : 0) * p.x_stride) * F::BYTES;
+        const double less = (double)F::template read_one<typename C::value>(own) - (double)most;
+        F::write_one(out + at[0] * F::BYTES, (typename C::value)(there ? down - less : 0));
+    });
+}
+
+template <typename C>
+ACUI_DEVICE void acui_loss(const acui_softmax &p, char *out, const char *x, const char *targets, bool held)
+{
+    typedef typename C::value T;
+    const int lane = (int)threadIdx.x & (p.group - 1), in_block = (int)blockDim.x / p.group;
+    for (long long base = (long long)blockIdx.x * in_block; base < p.kept_count;
+         base += (long long)gridDim.x * in_block) {
+        const long long unit = base + (int)threadIdx.x / p.group, row = unit < p.kept_count ? unit : base;
+        long long offset[2];
+        T most;
+        double sum;
+        acui_offsets<2>(p.kept, p.at, row, offset);
+        if (sizeof(T) == 4 && held) {
+            float e[acui_held::COUNT], largest;
+            acui_held::read(p, x, offset[1], lane, e);
+            sum = acui_held::powers<true>(p, e, largest) * 2.3283064365386963e-10;
+            most = (T)largest;
+        } else {
+            int bytes = 0;
+            C::with(p.dtype, [&](auto format) ACUI_INLINE { bytes = decltype(format)::BYTES; });
+            sum = acui_soften<C>::look(p, x + offset[1] * bytes, lane, p.count, &most);
+        }
+        if (lane == 0 && unit < p.kept_count)
+            acui_put_loss<C>(p, out, x, targets, row, most, sum);
+    }
+}
+
 /* The host made sure that rows begin at whole vectors if both tensors do: 16 bytes, or 8 for short
  * elements. */
 ACUI_DEVICE bool acui_in_vectors(const acui_softmax &p, const char *out, const char *x)
@@ -329,4 +379,15 @@ extern "C" __global__ void __launch_bounds__(ACUI_SOFTMAX_BLOCK, 2)
         acui_held::run(p, out, x);
     else
         acui_soften<acui_real_f>::run(p, out, x);
+}
+
+extern "C" __global__ void __launch_bounds__(ACUI_SOFTMAX_BLOCK, 2)
+    loss_f(char *out, const char *x, const char *targets, acui_softmax p)
+{
+    acui_loss<acui_real_f>(p, out, x, targets, p.held && acui_in_vectors(p, x, x));
+}
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
+    loss_d(char *out, const char *x, const char *targets, acui_softmax p)
+{
+    acui_loss<acui_real_d>(p, out, x, targets, false);
 }

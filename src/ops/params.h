@@ -119,13 +119,14 @@ typedef struct acui_matmul {
                                 * threads holds */
 
 /* Softmax over `count` elements for each kept element; over `splits` of `chunk` where there are few
- * kept elements. */
+ * kept elements. For cross entropy, the result and the targets have the kept elements. */
 typedef struct acui_softmax {
     long long kept_count, count, chunk;
     long long x_stride, out_stride; /* along the dimension that is summed */
     int dtype, log, group, splits;
+    int held, target_bytes; /* of cross entropy; held: rows fit into registers */
     acui_index kept;
-    acui_operand at[2]; /* out, x */
+    acui_operand at[3]; /* out, x, targets */
 } acui_softmax;
 
 /* Elements along one dimension, for each place of the others (a row), in up to ACUI_LINES_OF

@@ -6,6 +6,8 @@
  */
 #include "ops/ops.h"
 
+#include <acuda/layers.h>
+
 typedef struct request {
     int dimension;
     bool log;
@@ -158,4 +160,70 @@ acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site)
     request r = {.dimension = dimension, .log = log};
     acu_custom custom = {.name = name_of(&r), .fn = plan_softmax, .data = &r, .bytes = sizeof r};
     return acu_op_custom(custom, &x, 1, site);
+}
+
+/* ---- cross entropy --------------------------------------------------------------------------- */
+
+static acu_op *refuse_loss(acu_planning *p, acu_status status, const char *why)
+{
+    char x[ACUI_OPS_WORDS], targets[ACUI_OPS_WORDS];
+    return acu_op_fail(status, "cross_entropy", p->site, "cross_entropy of %s and %s: %s",
+                       acui_value_words(&p->values[0], x), acui_value_words(&p->values[1], targets),
+                       why);
+}
+
+static acu_op *launch_loss(acu_planning *p, acui_softmax *params, const acu_tensor *targets,
+                           char class, int64_t out_stride, acu_op *out)
+{
+    params->at[0].stride[0] = 0; /* not of the result, whose rows are single elements */
+    params->out_stride = 1;
+    params->held = set_held(params, class);
+    if (!params->held)
+        set_group(params);
+    params->chunk = params->count;
+    params->splits = 1;
+    params->at[0].stride[0] = out_stride;
+    params->at[2].stride[0] = acu_tensor_strides(targets)[0];
+    params->target_bytes = (int)acu_dtype_bytes(acu_tensor_dtype(targets));
+    const int threads = params->group > ACUI_BLOCK ? ACUI_SOFTMAX_BLOCK : ACUI_BLOCK;
+    const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
+                            acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
+                            acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
+                            acu_arg_struct(params, sizeof *params)};
+    acu_op *op = acui_launch_of(
+        p, "cross_entropy", "acuda.softmax", class == 'd' ? "loss_d" : "loss_f",
+        acui_blocks(params->kept_count, threads / params->group), threads, args, 4);
+    return acu_op_nth(op, 0, p->site);
+}
+
+static acu_op *plan_cross_entropy(acu_planning *p)
+{
+    acu_op *failed = NULL;
+    const acu_tensor *targets = NULL, *x = acui_number_operand(p, "cross_entropy", 0, &failed);
+    if (x)
+        targets = acui_tensor_operand(p, "cross_entropy", 1, &failed);
+    if (!targets)
+        return failed;
+    acu_dtype dtype = acu_tensor_dtype(x), of = acu_tensor_dtype(targets);
+    acu_shape shape = acu_tensor_shape(x), rows = acu_tensor_shape(targets);
+    char class = acui_class_of(dtype);
+    if (class != 'f' && class != 'd')
+        return refuse_loss(p, ACU_ERR_DTYPE, "logits are of floating point (f16, bf16, f32, f64)");
+    if (of != ACU_I32 && of != ACU_I64)
+        return refuse_loss(p, ACU_ERR_DTYPE, "targets are i32 or i64");
+    if (shape.rank != 2 || rows.rank != 1 || rows.dim[0] != shape.dim[0])
+        return refuse_loss(p, ACU_ERR_SHAPE, "logits are [batch, classes], and targets [batch]");
+    acui_softmax params = {.dtype = (int)dtype, .log = true};
+    lay_out(&params, x, NULL, 1);
+    const int64_t out_stride = p->out.tensor ? acu_tensor_strides(p->out.tensor)[0] : 1;
+    acu_op *out = acui_result_apart(p, "cross_entropy", dtype, rows);
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    return launch_loss(p, &params, targets, class, out_stride, out);
+}
+
+acu_op *acu_op_cross_entropy(acu_op *logits, acu_op *targets, acu_site site)
+{
+    acu_custom custom = {.name = "cross_entropy", .fn = plan_cross_entropy};
+    return acu_op_custom(custom, (acu_op *const[]){logits, targets}, 2, site);
 }

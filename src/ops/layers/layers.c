@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Layers that are made of other operations: batch norm with known statistics, cross entropy, rotary
- * embedding. */
+/* Layers that are made of other operations: batch norm with known statistics, rotary embedding. */
 #include "ops/ops.h"
 
 #include <acuda/arrange.h>
-#include <acuda/index.h>
 #include <acuda/layers.h>
 
 static acu_op *two(acu_elementwise kind, acu_op *a, acu_op *b, acu_site site)
@@ -66,33 +64,6 @@ acu_op *acu_op_batch_norm(acu_op *x, acu_op *mean, acu_op *variance, acu_op *wei
     acu_custom custom = {
         .name = "batch_norm", .fn = plan_batch_norm, .data = &epsilon, .bytes = sizeof epsilon};
     return acu_op_custom(custom, (acu_op *const[]){x, mean, variance, weight, bias}, 5, site);
-}
-
-/* ---- cross entropy --------------------------------------------------------------------------- */
-
-static acu_op *plan_cross_entropy(acu_planning *p)
-{
-    const char *name = "cross_entropy";
-    acu_op *failed = NULL;
-    const acu_tensor *targets = NULL, *x = acui_number_operand(p, name, 0, &failed);
-    if (x)
-        targets = acui_tensor_operand(p, name, 1, &failed);
-    if (!targets)
-        return failed;
-    acu_shape shape = acu_tensor_shape(x);
-    if (shape.rank != 2 || acu_tensor_shape(targets).rank != 1 ||
-        acu_tensor_shape(targets).dim[0] != shape.dim[0])
-        return refuse(p, name, "logits are [batch, classes], and targets [batch]");
-    acu_op *logs = acu_op_softmax(acu_op_take(&p->values[0], p->site), 1, true, p->site);
-    acu_op *at = acu_op_unsqueeze(acu_op_take(&p->values[1], p->site), 1, p->site);
-    acu_op *own = acu_op_squeeze(acu_op_gather(logs, 1, at, p->site), 1, p->site);
-    return acui_into(p, acu_op_elementwise(ACU_OP_NEG, &own, 1, p->site));
-}
-
-acu_op *acu_op_cross_entropy(acu_op *logits, acu_op *targets, acu_site site)
-{
-    acu_custom custom = {.name = "cross_entropy", .fn = plan_cross_entropy};
-    return acu_op_custom(custom, (acu_op *const[]){logits, targets}, 2, site);
 }
 
 /* ---- rotary embedding ------------------------------------------------------------------------ */

@@ -4,7 +4,7 @@
 #define ACUI_OPS_SCAN_PARAMS_H
 
 #define ACUI_SCAN_ITEMS 16 /* of a thread in a tile */
-#define ACUI_SCAN_VECTOR 2 /* elements that are read at once where rows are dense */
+#define ACUI_SCAN_PACK 4   /* of them, that are read at once where rows are dense */
 #define ACUI_SCAN_TILE (ACUI_SCAN_ITEMS * ACUI_BLOCK)
 
 enum acui_scan_kind { ACUI_SCAN_SUM, ACUI_SCAN_PROD, ACUI_SCAN_MAX, ACUI_SCAN_MIN };

@@ -25,7 +25,7 @@ static void cut_rows(acui_scan *p)
     p->even = rows->stride[0] == 1 && rows->stride[1] == 1;
     for (int d = 0; d < rows->kept.rank; d++)
         if (rows->kept.dim[d] > 1 &&
-            ((rows->at[0].stride[d] | rows->at[1].stride[d]) & (ACUI_SCAN_VECTOR - 1)))
+            ((rows->at[0].stride[d] | rows->at[1].stride[d]) & (ACUI_SCAN_PACK - 1)))
             p->even = 0;
 }
 

@@ -98,6 +98,13 @@ for dtype in FLOATS:
     x, targets = numbers(dtype, (20, 10)), np.arange(20) % 10
     logs = x - np.log(np.exp(x.astype(np.float64)).sum(1, keepdims=True))
     near(run(op("cross_entropy", "xx", x, targets)), -logs[np.arange(20), targets], dtype)
+    for classes in (10, 4096, 20000):
+        x, targets = numbers(dtype, (3, classes)), np.array([-1, classes, 2])
+        logs = x - np.log(np.exp(x.astype(np.float64) - 9).sum(1, keepdims=True)) - 9
+        want = np.array([-logs[0, -1], 0, -logs[2, 2]])
+        for layout in LAYOUTS:
+            near(run(op("cross_entropy", "xx", tensor(x, layout), tensor(targets.astype(np.int32), layout))), want, dtype)
+        near(run_into(op("cross_entropy", "xx", x, targets), want.astype(dtype), "gaps"), want, dtype)
     x, angle = numbers(dtype, (2, 7, 16)), np.random.default_rng(2).random((7, 8)) * 6
     cosines, sines = np.cos(angle).astype(dtype), np.sin(angle).astype(dtype)
     a, b, c, s = x[..., :8].astype(float), x[..., 8:].astype(float), cosines.astype(float), sines.astype(float)

@@ -45,6 +45,15 @@ for n, dtype in enumerate(ALL):
             have = run_all(op("topk", "xnii", tensor(x, layout), few, axis, order), 2)
             same(have[0], np.take(want, range(few), axis))
             same(have[1], np.take(places, range(few), axis).astype(np.int64))
+x = numbers("float32", (2, 20001))  # long rows: the first of each piece; many are equal, and the last is first
+x[:, -1] = 99
+for width, few in ((20001, 64), (16384, 3), (20001, 512)):
+    for order in (0, 1):
+        for layout in ("dense", "late"):
+            places = np.argsort(-x[:, :width] if order else x[:, :width], -1, kind="stable")[:, :few]
+            have = run_all(op("topk", "xnii", tensor(x[:, :width], layout), few, -1, order), 2)
+            same(have[1], places)
+            same(have[0], np.take_along_axis(x[:, :width], places, -1))
 print("sort, argsort, sort_by, topk")
 
 for dtype in FLOATS:
