@@ -15,19 +15,26 @@ enum {
     PARTS = ACUI_ATTENTION_WIDTH / ROWS
 };
 
-/* ROWS rows of a matrix from `first` on, elements from `from` on; zeros outside. */
-template <typename F>
-ACUI_DEVICE void fetch(float (&to)[ROWS][ROWS + 1], const char *at, long long first, long long rows, long long row,
-                       int from, int width, long long column)
+/* ROWS rows of a matrix from `first` on, elements from `from` on; zeros outside. Out of line, as is
+ * put(), because they are used in many places. */
+ACUI_DEVICE_OUTLINE void fetch(float (*to)[ROWS + 1], int dtype, const char *at, long long first, long long rows,
+                               long long row, int from, int width, long long column)
 {
+    acui_real_f::with(dtype, [&](auto format) ACUI_INLINE {
+        typedef decltype(format) F;
 #pragma unroll
-    for (int e = 0; e < EACH; e++) {
-        const int r = (int)threadIdx.x / ROWS + e * LANES, c = (int)threadIdx.x % ROWS;
-        float x = 0;
-        if (first + r < rows && from + c < width)
-            x = F::template read_one<float>(at + ((first + r) * row + (from + c) * column) * F::BYTES);
-        to[r][c] = x;
-    }
+        for (int e = 0; e < EACH; e++) {
+            const int r = (int)threadIdx.x / ROWS + e * LANES, c = (int)threadIdx.x % ROWS;
+            float x = 0;
+            if (first + r < rows && from + c < width)
+                x = F::template read_one<float>(at + ((first + r) * row + (from + c) * column) * F::BYTES);
+            to[r][c] = x;
+        }
+    });
+}
+ACUI_DEVICE_OUTLINE void put(char *at, int dtype, float x)
+{
+    acui_real_f::with(dtype, [&](auto format) ACUI_INLINE { decltype(format)::write_one(at, x); });
 }
 
 /* For each of the eight threads of a query. */
@@ -39,8 +46,7 @@ template <typename J> ACUI_DEVICE float joined(float x, J join)
     return x;
 }
 
-template <typename F>
-ACUI_DEVICE void queries(const acui_attention &p, char *out, const char *q, const char *k, const char *v, long long first)
+ACUI_DEVICE void queries(const acui_attention &p, int bytes, char *out, const char *q, const char *k, const char *v, long long first)
 {
     __shared__ float left[ROWS][ROWS + 1], right[ROWS][ROWS + 1], weights[ROWS][ROWS + 1];
     const int row = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES;
@@ -52,8 +58,8 @@ ACUI_DEVICE void queries(const acui_attention &p, char *out, const char *q, cons
         float score[EACH] = {};
         for (int from = 0; from < p.width; from += ROWS) {
             __syncthreads();
-            fetch<F>(left, q, first, p.queries, p.q[2], from, p.width, p.q[3]);
-            fetch<F>(right, k, key, p.keys, p.k[2], from, p.width, p.k[3]);
+            fetch(left, p.dtype, q, first, p.queries, p.q[2], from, p.width, p.q[3]);
+            fetch(right, p.dtype, k, key, p.keys, p.k[2], from, p.width, p.k[3]);
             __syncthreads();
             for (int c = 0; c < ROWS; c++)
 #pragma unroll
@@ -83,7 +89,7 @@ ACUI_DEVICE void queries(const acui_attention &p, char *out, const char *q, cons
             if (part * ROWS >= p.width)
                 break;
             __syncthreads();
-            fetch<F>(right, v, key, p.keys, p.v[2], part * ROWS, p.width, p.v[3]);
+            fetch(right, p.dtype, v, key, p.keys, p.v[2], part * ROWS, p.width, p.v[3]);
             __syncthreads();
 #pragma unroll
             for (int j = 0; j < EACH; j++)
@@ -105,7 +111,7 @@ ACUI_DEVICE void queries(const acui_attention &p, char *out, const char *q, cons
         for (int j = 0; j < EACH; j++) {
             const int c = part * ROWS + lane + j * LANES;
             if (first + row < p.queries && c < p.width)
-                F::write_one(out + ((first + row) * p.out[2] + c * p.out[3]) * F::BYTES, result[part][j] / divide);
+                put(out + ((first + row) * p.out[2] + c * p.out[3]) * bytes, p.dtype, result[part][j] / divide);
         }
 }
 
@@ -113,14 +119,12 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
     attention_f(char *out, const char *q, const char *k, const char *v, acui_attention p)
 {
     const long long tiles = (p.queries + ROWS - 1) / ROWS, units = p.batches * p.heads * tiles;
-    acui_real_f::with(p.dtype, [&](auto format) ACUI_INLINE {
-        typedef decltype(format) F;
-        for (long long unit = blockIdx.x; unit < units; unit += gridDim.x) {
-            /* with `causal`, the last queries have most to do, and begin */
-            const long long tile = tiles - 1 - unit % tiles, head = unit / tiles % p.heads, b = unit / tiles / p.heads;
-            queries<F>(p, out + (b * p.out[0] + head * p.out[1]) * F::BYTES, q + (b * p.q[0] + head * p.q[1]) * F::BYTES,
-                       k + (b * p.k[0] + head / p.share * p.k[1]) * F::BYTES,
-                       v + (b * p.v[0] + head / p.share * p.v[1]) * F::BYTES, tile * ROWS);
-        }
-    });
+    const int bytes = p.dtype == ACU_F32 ? 4 : 2;
+    for (long long unit = blockIdx.x; unit < units; unit += gridDim.x) {
+        /* with `causal`, the last queries have most to do, and begin */
+        const long long tile = tiles - 1 - unit % tiles, head = unit / tiles % p.heads, b = unit / tiles / p.heads;
+        queries(p, bytes, out + (b * p.out[0] + head * p.out[1]) * bytes, q + (b * p.q[0] + head * p.q[1]) * bytes,
+                k + (b * p.k[0] + head / p.share * p.k[1]) * bytes, v + (b * p.v[0] + head / p.share * p.v[1]) * bytes,
+                tile * ROWS);
+    }
 }
