@@ -11,7 +11,8 @@
  * part, what each part waited for and why, which parts were served by an executable graph of
  * the cache, or why not, and when all that happened. Each of its parts gets two timing events
  * (cuEventRecord, cuEventElapsedTime), so that it takes some microseconds longer. Other submissions
- * keep no record, and pay nothing. (While a trace is on, all of them keep one: trace.h.)
+ * keep no record, and pay nothing. (While a trace is on, all keep one, for the trace only:
+ * trace.h.)
  */
 #ifndef ACUDA_EXPLAIN_H
 #define ACUDA_EXPLAIN_H

@@ -18,7 +18,8 @@
  * The times on the device come from CUDA's timing events, one before and one behind a part, so they
  * are those of the device's own clock; they are set against the host's clock by what is known for
  * certain (no part begins before it is issued, or ends after its end was noticed). How many parts a
- * second get them is bounded, since they take some microseconds each: see `timed_per_second`.
+ * second get them is bounded, since they take some microseconds each: see `timed_per_second`. Of
+ * parts that are issued as one graph with others, the first has the times of all.
  *
  * The file is in Perfetto's own format. It grows as the program runs, so a program that crashes
  * leaves all but the last tenth of a second.

@@ -172,6 +172,10 @@ static void contents(void **state)
     assert_true(called);
     acu_future_release(first);
     acu_future_release(second);
+    acu_future *plain = test_submit(device, acu_fill(x, acu_u32(2)));
+    assert_works(acu_future_wait(plain, ACU_FOREVER));
+    assert_fails(acu_explain(plain, ACU_EXPLAIN_TEXT, NULL, 0, NULL), ACU_ERR_INVALID, "`explain`");
+    acu_future_release(plain);
     acu_trace_statistics stats = {.size = sizeof stats};
     assert_works(acu_trace_stats(&stats));
     assert_true(stats.on);
@@ -250,6 +254,36 @@ static void off(void **state)
     assert_int_equal(stats.timed, 0);
     assert_works(acu_trace_stop());
     acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* ---- submissions that are issued as one ---- */
+
+/* A trace does not keep them from that, and what some of them tried first leaves nothing behind. */
+static void together(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    acu_device *device;
+    assert_works(acu_open(&options, &device));
+    acu_tensor *x[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = zeros(device);
+    assert_works(acu_trace_start(path, &timed));
+    for (int i = 0; i < 400; i++)
+        assert_works(acu_submit(device, acu_fill(x[i % 8], acu_u32(1)), NULL, NULL));
+    assert_works(acu_device_wait(device, ACU_FOREVER));
+    assert_works(acu_trace_stop());
+    pf_trace trace = pf_read(path);
+    size_t parts = 0;
+    for (const pf_event *e = NULL; (e = pf_find(&trace, "parts", "fill", e));)
+        parts++;
+    assert_int_equal(parts, 400);
+    pf_free(&trace);
+    for (int i = 0; i < 8; i++)
+        acu_tensor_release(x[i]);
     test_close(device);
     test_leaks_none();
 }
@@ -428,7 +462,7 @@ int main(int argc, char **argv)
         return test_run_case(cases, sizeof cases / sizeof *cases, argv[1]);
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(contents),  cmocka_unit_test(times),    IN_FOLDER(off),
+        IN_FOLDER(contents),  IN_FOLDER(together),  cmocka_unit_test(times),    IN_FOLDER(off),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -342,7 +342,7 @@ acui_task *acui_stage_run(acui_task *task)
     } else {
         acui_count_operations(task, false);
         acui_story_issue(task);
-        acui_story_issued(task);
+        acui_story_issued(task, 1);
         acui_count_add(ACUI_COUNT_STAGED, 1);
         if (start(stage))
             return NULL;

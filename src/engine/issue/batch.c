@@ -4,6 +4,7 @@
 #include "engine/issue/issue.h"
 
 #include "base/local.h"
+#include "engine/report/story.h"
 
 /* ---- how many of a form ---- */
 
@@ -109,8 +110,8 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
 static bool is_plain(const acui_submission *s)
 {
     return !s->asked.stream && !s->asked.policy && !s->asked.priority && !s->asked.warm &&
-           !s->story && !s->planning.serial && !s->planning.outer && !s->planning.shares &&
-           s->planning.stage == ACUI_PLANNED && !s->planning.entered;
+           !acui_story_asked(s) && !s->planning.serial && !s->planning.outer &&
+           !s->planning.shares && s->planning.stage == ACUI_PLANNED && !s->planning.entered;
 }
 
 static bool allocates_only(const acui_task *task)

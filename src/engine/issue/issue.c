@@ -247,7 +247,7 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
 {
     acui_task *next = NULL;
     for (size_t i = 0; i < count; i++) {
-        acui_story_issued(tasks[i]);
+        acui_story_issued(tasks[i], count);
         next = acui_join_tasks(acui_memory_next(tasks[i]), next);
     }
     next = acui_join_tasks(next, publish(tasks, count));

@@ -264,7 +264,7 @@ static acu_status find_story(acu_future *future, acui_submission **found, const 
         return acui_fail(ACU_ERR_INVALID, "%s: it ended before it was planned, or is the "
                                           "future of a load or a group", function);
     *found = future->submission;
-    if (!(*found)->story)
+    if (!acui_story_asked(*found)) /* a trace shows nowhere else */
         return acui_fail(ACU_ERR_INVALID, "%s: it was submitted without `explain`", function);
     return ACU_OK;
 }

@@ -212,13 +212,14 @@ void acui_story_issue(const acui_task *task)
     pthread_mutex_unlock(&story->lock);
 }
 
-void acui_story_issued(const acui_task *task)
+void acui_story_issued(const acui_task *task, size_t count)
 {
     if (!task->told)
         return;
     acui_story *story = task->submission->story;
     pthread_mutex_lock(&story->lock);
     task->told->issued = acui_now();
+    task->told->together = count;
     if (task->stream) {
         task->told->stream = task->stream->id;
         task->told->mark = task->number;

@@ -65,6 +65,7 @@ typedef struct acui_told_part {
     bool host;
     uint64_t stream, mark; /* once it is issued */
     uint64_t id;           /* in this process */
+    size_t together;       /* tasks that were issued as one with it, and it */
     pid_t issuer;          /* the thread that issued it */
     uint64_t entered, issue, issued, over; /* `issue`: when issuing began */
     uint64_t began, ended; /* on the device, if it had timing events */
@@ -96,6 +97,12 @@ static inline bool acui_story_wanted(const acu_submit_options *options)
     return options->explain || acui_tracing();
 }
 
+/* Whether the program asked for the record; one that is for the trace must change nothing. */
+static inline bool acui_story_asked(const acui_submission *submission)
+{
+    return submission->story && submission->story->asked;
+}
+
 acui_story *acui_story_new(const acu_submit_options *options); /* NULL: no memory (record set) */
 void acui_story_put(acui_story *story); /* a reference; NULL is fine */
 
@@ -105,7 +112,7 @@ void acui_story_waits(acui_task *tasks); /* the tasks were entered; order lock h
 void acui_story_wait(const acui_task *task, const acui_point *point, uint64_t stream, acui_how how);
 void acui_story_run(const acui_task *task, const acui_run *run, const acui_told_run *told);
 void acui_story_issue(const acui_task *task); /* issuing it, or running it on the host, begins */
-void acui_story_issued(const acui_task *task);
+void acui_story_issued(const acui_task *task, size_t count); /* as one with so many, itself too */
 void acui_story_task_over(const acui_task *task); /* its point is over; not under a lock */
 void acui_story_planned(const acui_submission *submission); /* all its tasks are entered */
 void acui_story_over(const acui_submission *submission);    /* its future is about to resolve */

@@ -75,12 +75,13 @@ static void put_event(acu_device *device, acui_timer *timer, CUevent event, bool
         device->cu->EventDestroy(event);
 }
 
-/* Record a new event on the task's stream. NULL: it could not be done. */
-static CUevent record(const acui_task *task)
+/* Record a new event on the task's stream, or the one that it had when it could not be issued as
+ * one with others. NULL: it could not be done. */
+static CUevent record(const acui_task *task, CUevent had)
 {
     acu_device *device = task->device;
     acui_timer *timer = timer_of(device);
-    CUevent event = timer ? get_event(device, timer) : NULL;
+    CUevent event = had ? had : timer ? get_event(device, timer) : NULL;
     if (!event || device->cu->EventRecord(event, task->stream->raw) == ACU_CUDA_SUCCESS)
         return event;
     pthread_mutex_lock(&timer->lock);
@@ -92,15 +93,15 @@ static CUevent record(const acui_task *task)
 void acui_timing_begin(const acui_task *task)
 {
     acui_told_part *part = task->told;
-    if (part && (task->submission->story->asked || acui_trace_timed()))
-        part->begin = record(task);
+    if (part && (part->begin || task->submission->story->asked || acui_trace_timed()))
+        part->begin = record(task, part->begin);
 }
 
 void acui_timing_end(const acui_task *task)
 {
     acui_told_part *part = task->told;
     if (part && part->begin)
-        part->end = record(task);
+        part->end = record(task, part->end);
 }
 
 static bool elapsed(acu_device *device, float *ms, CUevent from, CUevent to)
@@ -159,12 +160,12 @@ acui_ran acui_timing_read(const acui_task *task, uint64_t over)
     acu_device *device = task->device;
     acui_entered entered;
     acui_ran ran = {0};
-    if (!part->begin)
+    if (!part->begin && !part->end)
         return ran;
     acui_timer *timer = atomic_load_explicit(&device->engine.timer, memory_order_acquire);
     bool works = acui_enter_to_free(device, &entered);
     pthread_mutex_lock(&timer->lock);
-    if (works && part->end && part->issue)
+    if (works && part->begin && part->end && part->issue)
         ran = read_times(device, timer, part, over);
     put_event(device, timer, part->begin, !works);
     put_event(device, timer, part->end, !works);

@@ -91,6 +91,8 @@ static const char *served(const acui_told_part *part)
 {
     if (part->host)
         return "host";
+    if (part->together > 1)
+        return "one graph with others";
     return part->runs && part->runs->hit ? "executable graph" : "direct";
 }
 
