@@ -23,6 +23,10 @@ install(DIRECTORY kernels/cuda DESTINATION ${ACUDA_KERNELS_DIR})
 # other pages here. The examples build where they are installed.
 install(FILES LICENSE-MIT LICENSE-APACHE README.md ARCHITECTURE.md CONTRIBUTING.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Man pages of section 3, from the headers.
+install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/man-pages\"
+    \"${CMAKE_CURRENT_BINARY_DIR}/man\" COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/man/man3" DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES bench/RESULTS.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
     PATTERN CMakeLists.txt EXCLUDE PATTERN installed.cmake EXCLUDE PATTERN __pycache__ EXCLUDE)

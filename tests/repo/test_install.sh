@@ -19,6 +19,7 @@ for named in $(grep -rohE '(docs|examples)/[a-zA-Z0-9_/.-]+[a-z]' include README
 done
 
 tools/check-docs --links "$doc"
+[ -e "$work/usr/share/man/man3/acu_submit.3" ] || { echo "man pages are not installed" && exit 1; }
 
 mkdir "$work/user"
 cat >"$work/user/main.c" <<'END'
