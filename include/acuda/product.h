@@ -25,7 +25,8 @@ typedef enum acu_epilogue {
     ACU_EPILOGUE_NONE,
     ACU_EPILOGUE_RELU,          /* s where it is above 0, else 0 */
     ACU_EPILOGUE_GELU,          /* by tanh: s / 2 (1 + tanh(0.79788456 (s + 0.044715 s^3))) */
-    ACU_EPILOGUE_RELU_GRADIENT, /* s where what went into RELU was above 0, else 0: reads `kept` */
+    ACU_EPILOGUE_RELU_GRADIENT, /* s where what went into RELU was above 0, 0 where it was below,
+                                 * one of both where it was 0: reads `kept` */
     ACU_EPILOGUE_GELU_GRADIENT  /* s times the derivative of GELU there: reads `kept` */
 } acu_epilogue;
 

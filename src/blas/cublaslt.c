@@ -91,6 +91,13 @@ static acu_status put(const plan *p, int which, const void *value, size_t bytes)
     return said("cublasLtMatmulDescSetAttribute", lt.set_desc(p->desc, which, value, bytes));
 }
 
+/* The choice of an algorithm looks at where these are, for their alignment. */
+static acu_status stand_in(const plan *p, int which, int align)
+{
+    const void *place = (const void *)(uintptr_t)align;
+    return align ? put(p, which, &place, sizeof place) : ACU_OK;
+}
+
 static acu_status describe(plan *p, const acui_lt_key *k)
 {
     int8_t fast = k->fast;
@@ -100,6 +107,8 @@ static acu_status describe(plan *p, const acui_lt_key *k)
     ACUI_TRY(put(p, EPILOGUE, &k->epilogue, sizeof k->epilogue));
     if (k->bias_type >= 0)
         ACUI_TRY(put(p, BIAS_TYPE, &k->bias_type, sizeof k->bias_type));
+    ACUI_TRY(stand_in(p, BIAS, k->bias_align));
+    ACUI_TRY(stand_in(p, KEPT, k->kept_align));
     if (k->fast)
         ACUI_TRY(put(p, FAST, &fast, sizeof fast));
     if (!k->kept_ld)

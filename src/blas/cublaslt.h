@@ -39,6 +39,7 @@ typedef struct acui_lt_key {
     int64_t batches, kept_ld, kept_stride;
     int turned_a, turned_b; /* read the other way round */
     int compute, scale, epilogue, bias_type;
+    int bias_align, kept_align; /* 0: there is none */
     bool scaled, fast, deterministic, invariant;
 } acui_lt_key;
 

@@ -438,7 +438,9 @@ static void describe(planned *x)
     set_compute(x, k);
     k->epilogue = epilogue_of(r);
     k->bias_type = r->at[BIAS] >= 0 || r->sums ? type_of(bias_dtype(x)) : -1;
+    k->bias_align = k->bias_type < 0 ? 0 : align_of(tensor_of(x, BIAS));
     if (r->keep || is_gradient(r)) {
+        k->kept_align = align_of(tensor_of(x, KEPT));
         k->kept_ld = is_relu(r) ? 128 * acui_parts(x->n, 128) : x->n;
         k->kept_stride = x->batches > 1 ? k->kept_ld * x->m : 0;
     }

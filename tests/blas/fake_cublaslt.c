@@ -224,6 +224,8 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, desc *d, layout *a, layout *b, layou
 {
     (void)h;
     bool right = fits(d, a, b, c, out) && most == 1 && p->most > 0 && p->align[0] && p->align[3];
+    right &= !(d->epilogue & 128) || d->kept; /* as the real one, which looks at their alignment */
+    right &= !(d->epilogue & (4 | 16 | 256)) || d->bias;
     if (atomic_load(&fake.fail_call))
         return atomic_load(&fake.fail_call);
     atomic_fetch_add(&fake.refused, !right);

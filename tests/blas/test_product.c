@@ -236,9 +236,13 @@ static void layer(acu_device *device, acu_dtype dtype, bool relu, int batches)
     fill(&x, device, dtype, batches, M, K, false);
     fill(&w, device, dtype, 1, K, N, true);
     fill(&bias, device, dtype, 1, 1, N, false);
+    acu_tensor_release(bias.tensor);
+    for (int i = 0; i < N; i++) /* so that no sum is 0, where relu has no gradient */
+        bias.at[i] += 0x1p-5;
+    bias.tensor = tensor_of(device, dtype, ACU_SHAPE(N), bias.at);
     acu_product_options o = with(relu ? ACU_EPILOGUE_RELU : ACU_EPILOGUE_GELU);
     o.alpha = 0.25;
-    o.bias = acu_reshape(acu_value(bias.tensor), ACU_SHAPE(N));
+    o.bias = acu_value(bias.tensor);
     o.keep = true;
     get(device, acu_product(view(&x), view(&w), &o), y, 2);
     multiply(&x, &w, sums);
