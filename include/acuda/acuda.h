@@ -119,6 +119,7 @@
 #include <acuda/explain.h>
 #include <acuda/external.h>
 #include <acuda/fft.h>
+#include <acuda/file.h>
 #include <acuda/future.h>
 #include <acuda/graph.h>
 #include <acuda/graph_cache.h>

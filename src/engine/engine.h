@@ -38,6 +38,7 @@
  * host/: what other threads do
  *   worker.c    host tasks, once their predecessors are over
  *   async.c     host work that ends later than its function returns
+ *   aside.c     threads for what blocks in the system
  *   staging.c, move.c, ring.c   copies of pageable memory, by helper threads
  *   load.c      modules as futures
  * completion/: who finds out, and who is told

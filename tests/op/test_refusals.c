@@ -720,6 +720,9 @@ static acu_status use_other_released(bench *b, acu_object_kind kind)
                  acu_submit(device, fused(gone_, b->x), NULL, NULL));
     case ACU_OBJECT_PROMISE:
         RELEASED(promise, begun(device, &gone_), end_work, acu_promise_end(gone_, ACU_OK, NULL));
+    case ACU_OBJECT_FILE:
+        RELEASED(file, acu_file_open("/dev/null", ACU_FILE_READ, &gone_), acu_file_release,
+                 acu_file_size(gone_, &(uint64_t){0}));
     case ACU_OBJECT_EXTERNAL:
         RELEASED(external, imported(device, &gone_), acu_external_release, part_of(gone_));
     default:
@@ -774,6 +777,7 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_POOL:
     case ACU_OBJECT_EXPRESSION:
     case ACU_OBJECT_PROMISE:
+    case ACU_OBJECT_FILE:
     case ACU_OBJECT_EXTERNAL:
         return use_other_released(b, kind);
     case ACU_OBJECT_DEVICE:

@@ -262,6 +262,7 @@ static void end_threads(void)
     acui_issuer_stop();
     acui_loader_stop();
     acui_worker_stop();
+    acui_aside_stop();
     acui_stage_stop();
     acui_build_stop();
     bool ended = end_reactor();
@@ -281,7 +282,8 @@ static bool is_busy(void)
     busy |= reactor.notices || reactor.running;
     acui_lock_give(&reactor.lock);
     return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy() ||
-           acui_worker_busy() || acui_stage_busy() || acui_build_busy() || acui_blocked_busy();
+           acui_worker_busy() || acui_aside_busy() || acui_stage_busy() || acui_build_busy() ||
+           acui_blocked_busy();
 }
 
 /* The system has no thread left for the reactor: this one does what is there now. */

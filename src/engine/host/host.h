@@ -34,6 +34,18 @@ acui_task *acui_async_run(acui_task *task);
 /* acu_promise_end for work of acuda's own: the thread's record says why it failed. */
 void acui_promise_end(acu_promise *done, acu_status status);
 
+/* ---- aside.c ---- */
+/* Work that blocks in the system, for one of a few threads. */
+typedef struct acui_aside acui_aside;
+struct acui_aside {
+    acui_aside *next;
+    void (*run)(acui_aside *job); /* which may free it */
+};
+/* Have it run. Errors: NO_MEMORY. */
+acu_status acui_aside_give(acui_aside *job);
+void acui_aside_stop(void); /* joins the threads, once all of it is done */
+bool acui_aside_busy(void); /* the threads exist */
+
 /* ---- staging.c ---- */
 acui_task *acui_stage_run(acui_task *task); /* hand it over to the helpers */
 void acui_stage_stop(void);                 /* joins them */
