@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Products with sparse matrices by cuSPARSE, as operations among others.
+ * Sparse matrices by cuSPARSE: products and conversions, as operations among others.
  *
  *   acu_op *y = acu_csr_matmul(offsets, columns, values, 1000, x);      y = a x
  *
@@ -8,6 +8,7 @@
  * offsets [rows + 1], where each row begins in the other two; columns [count], of each element,
  * counted from 0; values [count]. Offsets and columns are both i32 or both i64, and are not
  * checked: offsets that do not grow, or columns that are not below `cols`, read memory of others.
+ * In coordinates (COO), the first vector is instead the row of each element [count], ascending.
  *
  * cuSPARSE must be found (vendor.h): else NOT_FOUND. Temporary memory comes from the device's pool.
  * The same operands give the same bits in every run. In explicit graphs the calls are captured.
@@ -35,6 +36,28 @@ ACU_BEGIN
                       ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_csr_matmul(acu_op *offsets, acu_op *columns, acu_op *values, int64_t cols,
                                   acu_op *x, acu_site site);
+
+/* The same of a matrix in coordinates, of `row_count` rows. */
+#define acu_coo_matmul(rows, columns, values, row_count, cols, x)                                  \
+    acu_op_coo_matmul(ACU_OPERAND(rows), ACU_OPERAND(columns), ACU_OPERAND(values), (row_count),   \
+                      (cols), ACU_OPERAND(x), ACU_SITE)
+ACU_API acu_op *acu_op_coo_matmul(acu_op *rows, acu_op *columns, acu_op *values,
+                                  int64_t row_count, int64_t cols, acu_op *x, acu_site site);
+
+/* The product of two dense matrices where the sparse one has elements (SDDMM): values [count] of
+ * a b, a [rows, k], b [k, cols], at the places of offsets and columns. f32, f64; else as above. */
+#define acu_csr_sddmm(offsets, columns, a, b)                                                      \
+    acu_op_csr_sddmm(ACU_OPERAND(offsets), ACU_OPERAND(columns), ACU_OPERAND(a), ACU_OPERAND(b),   \
+                     ACU_SITE)
+ACU_API acu_op *acu_op_csr_sddmm(acu_op *offsets, acu_op *columns, acu_op *a, acu_op *b,
+                                 acu_site site);
+
+/* The dense matrix [rows, cols], with zeros where the sparse one has no element. f32 and f64. */
+#define acu_csr_to_dense(offsets, columns, values, cols)                                           \
+    acu_op_csr_to_dense(ACU_OPERAND(offsets), ACU_OPERAND(columns), ACU_OPERAND(values), (cols),   \
+                        ACU_SITE)
+ACU_API acu_op *acu_op_csr_to_dense(acu_op *offsets, acu_op *columns, acu_op *values, int64_t cols,
+                                    acu_site site);
 
 ACU_END
 #endif

@@ -18,6 +18,9 @@ typedef struct dense *dense;
     X(create_csr, "cusparseCreateCsr",                                                             \
       (sparse *, int64_t rows, int64_t cols, int64_t count, void *offsets, void *columns,          \
        void *values, int offset_type, int column_type, int base, int type))                        \
+    X(create_coo, "cusparseCreateCoo",                                                             \
+      (sparse *, int64_t rows, int64_t cols, int64_t count, void *row, void *column, void *values, \
+       int index_type, int base, int type))                                                        \
     X(destroy_csr, "cusparseDestroySpMat", (sparse))                                               \
     X(create_vector, "cusparseCreateDnVec", (vector *, int64_t n, void *at, int type))             \
     X(destroy_vector, "cusparseDestroyDnVec", (vector))                                            \
@@ -35,7 +38,16 @@ typedef struct dense *dense;
        int compute, int algorithm, size_t *))                                                      \
     X(mm, "cusparseSpMM",                                                                          \
       (handle, int op_a, int op_b, const void *alpha, sparse, dense, const void *beta, dense,      \
-       int compute, int algorithm, void *memory))
+       int compute, int algorithm, void *memory))                                                  \
+    X(sddmm_bytes, "cusparseSDDMM_bufferSize",                                                     \
+      (handle, int op_a, int op_b, const void *alpha, dense, dense, const void *beta, sparse,      \
+       int compute, int algorithm, size_t *))                                                      \
+    X(sddmm, "cusparseSDDMM",                                                                      \
+      (handle, int op_a, int op_b, const void *alpha, dense, dense, const void *beta, sparse,      \
+       int compute, int algorithm, void *memory))                                                  \
+    X(to_dense_bytes, "cusparseSparseToDense_bufferSize",                                          \
+      (handle, sparse, dense, int algorithm, size_t *))                                            \
+    X(to_dense, "cusparseSparseToDense", (handle, sparse, dense, int algorithm, void *memory))
 
 static struct {
 #define ACU_X(field, symbol, parameters) int(*field) parameters;
@@ -108,8 +120,8 @@ acui_library acui_library_CUSPARSE = {
 /* ---- products -------------------------------------------------------------------------------- */
 
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, INDEX_32 = 2, INDEX_64 = 3, BY_ROWS = 2 };
-/* The algorithms for CSR that give the same bits every time. */
-enum { MV_CSR_2 = 3, MM_CSR_2 = 6 };
+/* The algorithms that give the same bits every time; SDDMM and SparseToDense have only one. */
+enum { MV_CSR_2 = 3, MV_COO_2 = 4, MM_CSR_2 = 6, MM_COO_2 = 2, THE_ONE = 0 };
 
 static int type_of(acu_dtype dtype)
 {
@@ -132,29 +144,29 @@ static void set_numbers(numbers *n, acu_dtype dtype)
     n->compute = dtype == ACU_F64 ? R_64F : R_32F;
 }
 
-static acu_status by_vector(acui_vendor_work *work, const acui_csr *csr, sparse a)
+static acu_status by_vector(acui_vendor_work *work, const acui_sparse *s, sparse a)
 {
     vector x = NULL, y = NULL;
     numbers n;
     size_t bytes = 0;
     void *memory = NULL;
-    int type = type_of(csr->dtype);
-    set_numbers(&n, csr->dtype);
-    acu_status st = said("cusparseCreateDnVec", cusparse.create_vector(&x, csr->cols,
+    int type = type_of(s->dtype), algorithm = s->coo ? MV_COO_2 : MV_CSR_2;
+    set_numbers(&n, s->dtype);
+    acu_status st = said("cusparseCreateDnVec", cusparse.create_vector(&x, s->cols,
                                                                       acui_vendor_at(work, 4),
                                                                       type));
     if (st == ACU_OK)
         st = said("cusparseCreateDnVec",
-                  cusparse.create_vector(&y, csr->rows, acui_vendor_at(work, 0), type));
+                  cusparse.create_vector(&y, s->rows, acui_vendor_at(work, 0), type));
     if (st == ACU_OK)
         st = said("cusparseSpMV_bufferSize",
-                  cusparse.mv_bytes(work->handle, 0, n.one, a, x, n.zero, y, n.compute, MV_CSR_2,
+                  cusparse.mv_bytes(work->handle, 0, n.one, a, x, n.zero, y, n.compute, algorithm,
                                     &bytes));
     if (st == ACU_OK)
         st = acui_vendor_scratch(work, bytes, &memory);
     if (st == ACU_OK)
         st = said("cusparseSpMV", cusparse.mv(work->handle, 0, n.one, a, x, n.zero, y, n.compute,
-                                              MV_CSR_2, memory));
+                                              algorithm, memory));
     if (y)
         cusparse.destroy_vector(y);
     if (x)
@@ -162,30 +174,30 @@ static acu_status by_vector(acui_vendor_work *work, const acui_csr *csr, sparse 
     return st;
 }
 
-static acu_status by_matrix(acui_vendor_work *work, const acui_csr *csr, sparse a)
+static acu_status by_matrix(acui_vendor_work *work, const acui_sparse *s, sparse a)
 {
     dense x = NULL, y = NULL;
     numbers n;
     size_t bytes = 0;
     void *memory = NULL;
-    int type = type_of(csr->dtype);
-    set_numbers(&n, csr->dtype);
+    int type = type_of(s->dtype), algorithm = s->coo ? MM_COO_2 : MM_CSR_2;
+    set_numbers(&n, s->dtype);
     acu_status st =
-        said("cusparseCreateDnMat", cusparse.create_dense(&x, csr->cols, csr->width, csr->width,
+        said("cusparseCreateDnMat", cusparse.create_dense(&x, s->cols, s->width, s->width,
                                                           acui_vendor_at(work, 4), type, BY_ROWS));
     if (st == ACU_OK)
         st = said("cusparseCreateDnMat",
-                  cusparse.create_dense(&y, csr->rows, csr->width, csr->width,
+                  cusparse.create_dense(&y, s->rows, s->width, s->width,
                                         acui_vendor_at(work, 0), type, BY_ROWS));
     if (st == ACU_OK)
         st = said("cusparseSpMM_bufferSize",
                   cusparse.mm_bytes(work->handle, 0, 0, n.one, a, x, n.zero, y, n.compute,
-                                    MM_CSR_2, &bytes));
+                                    algorithm, &bytes));
     if (st == ACU_OK)
         st = acui_vendor_scratch(work, bytes, &memory);
     if (st == ACU_OK)
         st = said("cusparseSpMM", cusparse.mm(work->handle, 0, 0, n.one, a, x, n.zero, y,
-                                              n.compute, MM_CSR_2, memory));
+                                              n.compute, algorithm, memory));
     if (y)
         cusparse.destroy_dense(y);
     if (x)
@@ -193,18 +205,94 @@ static acu_status by_matrix(acui_vendor_work *work, const acui_csr *csr, sparse 
     return st;
 }
 
-/* The descriptions are the host's, and read during the calls only. */
-acu_status acui_csr_multiply(acui_vendor_work *work)
+/* The descriptions are the host's, and read during the calls only. `values`: which value has the
+ * elements. */
+static acu_status describe(acui_vendor_work *work, size_t values, sparse *a)
 {
-    const acui_csr *csr = work->data;
-    sparse a;
-    int index = csr->wide_indices ? INDEX_64 : INDEX_32;
+    const acui_sparse *s = work->data;
+    int index = s->wide_indices ? INDEX_64 : INDEX_32, type = type_of(s->dtype);
+    void *first = acui_vendor_at(work, 1), *columns = acui_vendor_at(work, 2);
+    void *at = acui_vendor_at(work, values);
     ACUI_TRY(said("cusparseSetStream", cusparse.set_stream(work->handle, work->stream)));
-    ACUI_TRY(said("cusparseCreateCsr",
-                  cusparse.create_csr(&a, csr->rows, csr->cols, csr->count, acui_vendor_at(work, 1),
-                                      acui_vendor_at(work, 2), acui_vendor_at(work, 3), index,
-                                      index, 0, type_of(csr->dtype))));
-    acu_status st = csr->matrix ? by_matrix(work, csr, a) : by_vector(work, csr, a);
+    if (s->coo)
+        return said("cusparseCreateCoo", cusparse.create_coo(a, s->rows, s->cols, s->count, first,
+                                                             columns, at, index, 0, type));
+    return said("cusparseCreateCsr", cusparse.create_csr(a, s->rows, s->cols, s->count, first,
+                                                         columns, at, index, index, 0, type));
+}
+
+acu_status acui_sparse_multiply(acui_vendor_work *work)
+{
+    const acui_sparse *s = work->data;
+    sparse a;
+    ACUI_TRY(describe(work, 3, &a));
+    acu_status st = s->matrix ? by_matrix(work, s, a) : by_vector(work, s, a);
+    cusparse.destroy_csr(a);
+    return st;
+}
+
+static acu_status make_dense(acui_vendor_work *work, size_t value, int64_t rows, int64_t cols,
+                             dense *x)
+{
+    const acui_sparse *s = work->data;
+    return said("cusparseCreateDnMat",
+                cusparse.create_dense(x, rows, cols, cols, acui_vendor_at(work, value),
+                                      type_of(s->dtype), BY_ROWS));
+}
+
+static acu_status sampled(acui_vendor_work *work, sparse c, dense a, dense b)
+{
+    const acui_sparse *s = work->data;
+    numbers n;
+    size_t bytes = 0;
+    void *memory;
+    set_numbers(&n, s->dtype);
+    ACUI_TRY(said("cusparseSDDMM_bufferSize",
+                  cusparse.sddmm_bytes(work->handle, 0, 0, n.one, a, b, n.zero, c, n.compute,
+                                       THE_ONE, &bytes)));
+    ACUI_TRY(acui_vendor_scratch(work, bytes, &memory));
+    return said("cusparseSDDMM", cusparse.sddmm(work->handle, 0, 0, n.one, a, b, n.zero, c,
+                                                n.compute, THE_ONE, memory));
+}
+
+acu_status acui_sparse_sddmm(acui_vendor_work *work)
+{
+    const acui_sparse *s = work->data;
+    sparse c;
+    dense a = NULL, b = NULL;
+    ACUI_TRY(describe(work, 0, &c));
+    acu_status st = make_dense(work, 3, s->rows, s->width, &a);
+    if (st == ACU_OK)
+        st = make_dense(work, 4, s->width, s->cols, &b);
+    if (st == ACU_OK)
+        st = sampled(work, c, a, b);
+    if (b)
+        cusparse.destroy_dense(b);
+    if (a)
+        cusparse.destroy_dense(a);
+    cusparse.destroy_csr(c);
+    return st;
+}
+
+acu_status acui_sparse_to_dense(acui_vendor_work *work)
+{
+    const acui_sparse *s = work->data;
+    sparse a;
+    dense x = NULL;
+    size_t bytes = 0;
+    void *memory = NULL;
+    ACUI_TRY(describe(work, 3, &a));
+    acu_status st = make_dense(work, 0, s->rows, s->cols, &x);
+    if (st == ACU_OK)
+        st = said("cusparseSparseToDense_bufferSize",
+                  cusparse.to_dense_bytes(work->handle, a, x, THE_ONE, &bytes));
+    if (st == ACU_OK)
+        st = acui_vendor_scratch(work, bytes, &memory);
+    if (st == ACU_OK)
+        st = said("cusparseSparseToDense",
+                  cusparse.to_dense(work->handle, a, x, THE_ONE, memory));
+    if (x)
+        cusparse.destroy_dense(x);
     cusparse.destroy_csr(a);
     return st;
 }

@@ -95,6 +95,87 @@ static void products(void **state)
     with_end(device);
 }
 
+/* ---- coordinates, places, dense matrices ---- */
+
+static void coordinates(void **state)
+{
+    (void)state;
+    acu_device *device = open_sparse();
+    for (int how = 0; how < 4; how++) {
+        matrix m;
+        acu_dtype dtype = how & 1 ? ACU_F64 : ACU_F32, index = how & 2 ? ACU_I64 : ACU_I32;
+        double x[COLS * WIDTH], want[ROWS * WIDTH] = {0}, have[ROWS * WIDTH];
+        int64_t rows[MOST], count = 0;
+        make(&m, device, dtype, index);
+        for (int row = 0; row < ROWS; row++)
+            for (int column = 0; column < COLS && row != 4; column++)
+                if ((row + 2 * column) % 3 == 0)
+                    rows[count++] = row;
+        with_random(&numbers, x, COLS * WIDTH);
+        for (int row = 0; row < ROWS; row++)
+            for (int column = 0; column < COLS; column++)
+                for (int i = 0; i < WIDTH; i++)
+                    want[row * WIDTH + i] += m.full[row][column] * x[column * WIDTH + i];
+        acu_tensor *places = indices(device, index, rows, count), *y = NULL;
+        acu_tensor *dense = with_numbers(device, dtype, ACU_SHAPE(COLS, WIDTH), x);
+        acu_op *op = acu_coo_matmul(places, m.columns, m.values, ROWS, COLS, dense);
+        assert_works(acu_sync(device, op, &y));
+        with_read(y, have);
+        with_near(have, want, ROWS * WIDTH, dtype == ACU_F64 ? 1e-12 : 1e-5, "coordinates");
+        acu_tensor_release(y);
+        acu_op *first = acu_reshape(acu_dup(acu_slice(dense, ACU_SHAPE(0, 0), ACU_SHAPE(COLS, 1))),
+                                    ACU_SHAPE(COLS));
+        op = acu_coo_matmul(places, m.columns, m.values, ROWS, COLS, first);
+        assert_works(acu_sync(device, op, &y));
+        with_read(y, have);
+        for (int row = 0; row < ROWS; row++)
+            with_near(&have[row], &want[row * WIDTH], 1, dtype == ACU_F64 ? 1e-12 : 1e-5, "vector");
+        acu_tensor_release(y);
+        acu_tensor_release(places);
+        acu_tensor_release(dense);
+        drop(&m);
+    }
+    with_end(device);
+}
+
+static void at_places(void **state)
+{
+    (void)state;
+    acu_device *device = open_sparse();
+    for (int how = 0; how < 4; how++) {
+        matrix m;
+        acu_dtype dtype = how & 1 ? ACU_F64 : ACU_F32;
+        double a[ROWS * WIDTH], b[WIDTH * COLS], want[MOST], have[MOST];
+        int count = 0;
+        make(&m, device, dtype, how & 2 ? ACU_I64 : ACU_I32);
+        with_random(&numbers, a, ROWS * WIDTH);
+        with_random(&numbers, b, WIDTH * COLS);
+        for (int row = 0; row < ROWS; row++)
+            for (int column = 0; column < COLS && row != 4; column++)
+                if ((row + 2 * column) % 3 == 0) {
+                    want[count] = 0;
+                    for (int k = 0; k < WIDTH; k++)
+                        want[count] += a[row * WIDTH + k] * b[k * COLS + column];
+                    count++;
+                }
+        acu_tensor *left = with_numbers(device, dtype, ACU_SHAPE(ROWS, WIDTH), a), *y = NULL;
+        acu_tensor *right = with_numbers(device, dtype, ACU_SHAPE(WIDTH, COLS), b);
+        assert_works(acu_sync(device, acu_csr_sddmm(m.offsets, m.columns, left, right), &y));
+        assert_int_equal(acu_shape_elements(acu_tensor_shape(y)), count);
+        with_read(y, have);
+        with_near(have, want, (size_t)count, dtype == ACU_F64 ? 1e-12 : 1e-5, "at places");
+        acu_tensor_release(y);
+        assert_works(acu_sync(device, acu_csr_to_dense(m.offsets, m.columns, m.values, COLS), &y));
+        with_read(y, have);
+        with_near(have, m.full[0], MOST, 0, "to dense");
+        acu_tensor_release(y);
+        acu_tensor_release(left);
+        acu_tensor_release(right);
+        drop(&m);
+    }
+    with_end(device);
+}
+
 static void in_a_graph(void **state)
 {
     (void)state;
@@ -151,6 +232,17 @@ static void refusals(void **state)
     acu_op *vector = acu_ones(ACU_F16, ACU_SHAPE(COLS));
     assert_fails(acu_sync(device, acu_csr_matmul(m.offsets, m.columns, small, COLS, vector), NULL),
                  ACU_ERR_DTYPE, "f32 or f64");
+    acu_op *a = acu_ones(ACU_F32, ACU_SHAPE(ROWS, 2));
+    assert_fails(acu_sync(device, acu_csr_sddmm(m.offsets, m.columns, a, x), NULL), ACU_ERR_SHAPE,
+                 "as many rows as a has columns");
+    a = acu_ones(ACU_F32, ACU_SHAPE(ROWS + 1, 2));
+    assert_fails(acu_sync(device, acu_csr_sddmm(m.offsets, m.columns, a, x), NULL), ACU_ERR_SHAPE,
+                 "as many rows as the sparse matrix");
+    assert_fails(acu_sync(device, acu_coo_matmul(m.offsets, m.columns, m.values, ROWS, COLS, x),
+                          NULL),
+                 ACU_ERR_SHAPE, "as many as the columns");
+    assert_fails(acu_sync(device, acu_csr_to_dense(m.offsets, m.columns, m.values, 0), NULL),
+                 ACU_ERR_INVALID, "without any");
     acu_tensor_release(x);
     drop(&m);
     with_end(device);
@@ -199,7 +291,8 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products), cmocka_unit_test(in_a_graph), cmocka_unit_test(refusals),
+        cmocka_unit_test(products), cmocka_unit_test(coordinates), cmocka_unit_test(at_places),
+        cmocka_unit_test(in_a_graph), cmocka_unit_test(refusals),
         cmocka_unit_test(failures), cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
