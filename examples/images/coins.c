@@ -164,7 +164,7 @@ static acu_op *boxes_of(const program *m, acu_op *numbers, acu_region part, acu_
 /* The picture with boxes, which of the boxes are coins, and the boxes: all on the host. */
 static acu_op *find_coins(const program *m, acu_tensor *pixels, acu_region part)
 {
-    static const float red[3] = {255, 40, 40};
+    static const float red[4] = {255, 40, 40, 0};
     acu_op *photo = acu_to_device(m->device, pixels);
     acu_image_options o = {.size = sizeof o, .layout = ACU_CHW, .dtype = ACU_F32,
                            .pixels = ACU_PIXELS_GRAY, .fit = ACU_LETTERBOX, .pad = {114},

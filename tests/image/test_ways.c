@@ -22,7 +22,7 @@ enum { H = 6, W = 8, N = 5 };
     }
 
 static const double matrix[9] = {0.9, 0.1, 1, -0.1, 0.8, 0.5, 0.001, 0, 1};
-static const float weights[3] = {0.25f, 0.5f, 0.25f}, red[3] = {255, 0, 0};
+static const float weights[3] = {0.25f, 0.5f, 0.25f}, red[4] = {255, 0, 0, 0};
 static const acu_crop crops[2] = {{0, {1, 1, 4, 3}}, {0, {0, 0, W, H}}};
 static const acu_image_options area = {.size = sizeof area, .filter = ACU_AREA};
 static const acu_image_options network = {.size = sizeof network, .layout = ACU_CHW,
