@@ -33,6 +33,8 @@ have_package()
     libpng-dev) has_module libpng ;;
     debhelper) command -v dh >/dev/null ;;
     xz-utils) command -v xz >/dev/null ;;
+    openmpi-bin) command -v mpiexec.openmpi >/dev/null ;;
+    mpich) command -v mpiexec.mpich >/dev/null ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
     python3-opencv) /usr/bin/python3 -c 'import cv2' 2>/dev/null ;;
     python3-pil) python3 -c 'import PIL' 2>/dev/null || /usr/bin/python3 -c 'import PIL' 2>/dev/null ;;

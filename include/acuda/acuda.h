@@ -111,6 +111,7 @@
 #include <acuda/arrange.h>
 #include <acuda/attention.h>
 #include <acuda/blas.h>
+#include <acuda/comm.h>
 #include <acuda/boxes.h>
 #include <acuda/compile.h>
 #include <acuda/convolution.h>

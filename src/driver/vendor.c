@@ -17,6 +17,11 @@ void *acui_vendor_open(const char *name)
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
+void *acui_vendor_open_global(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+}
+
 void acui_vendor_close(void *library)
 {
     dlclose(library);

@@ -28,6 +28,8 @@ bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked
 
 /* By name or path; NULL: there is none, or it can not be opened. Blocks. */
 void *acui_vendor_open(const char *name);
+/* The same, for a library that loads others which need its symbols; NULL: what the process has. */
+void *acui_vendor_open_global(const char *name);
 void acui_vendor_close(void *library); /* for one that is not usable after all */
 /* The path of its file, with links resolved; "" if unknown. */
 void acui_vendor_path(void *library, char *path, size_t bytes);

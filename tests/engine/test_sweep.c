@@ -185,6 +185,22 @@ static void use_ops(acu_device *device, acu_kernel *kernel, acu_tensor *x)
     finish(g);
 }
 
+/* Collectives of a communicator of one. */
+static void use_comm(acu_device *device, acu_tensor *x)
+{
+    acu_comm *comm = NULL;
+    acu_comm_options options = {.size = sizeof options, .backend = ACU_COMM_PROCESS,
+                                .devices = &device, .device_count = 1};
+    if (!good(acu_comm_open(&options, &comm)))
+        return;
+    acu_future *a = submit(device, acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x));
+    acu_op *to = acu_empty(ACU_F32, ACU_SHAPE(N));
+    acu_future *b = submit(device, acu_comm_all_to_all(comm, to, x));
+    good(acu_comm_close(comm, 0));
+    finish(a);
+    finish(b);
+}
+
 /* Views, described before they run, as a prefix of tiles; and the same memory over DLPack. */
 static void use_views(acu_device *device, acu_kernel *kernel, acu_tensor *x)
 {
@@ -707,6 +723,7 @@ static void use_all(acu_device *device)
         if (good(acu_kernel_get(module, "sweep", &kernel))) {
             use_ops(device, kernel, x);
             use_views(device, kernel, x);
+            use_comm(device, x);
             use_graphs(device, kernel, x);
             use_explicit_graph(device, kernel, x);
             acu_kernel_release(kernel);

@@ -705,6 +705,18 @@ static void external_memory(void **state)
     close_bench(&b);
 }
 
+static acu_status opened_comm(acu_device *device, acu_comm **comm)
+{
+    acu_comm_options options = {.size = sizeof options, .backend = ACU_COMM_PROCESS,
+                                .devices = &device, .device_count = 1};
+    return acu_comm_open(&options, comm);
+}
+
+static void close_comm(acu_comm *comm)
+{
+    assert_works(acu_comm_close(comm, 0));
+}
+
 static acu_status use_other_released(bench *b, acu_object_kind kind)
 {
     acu_device *device = b->device;
@@ -723,6 +735,8 @@ static acu_status use_other_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_FILE:
         RELEASED(file, acu_file_open("/dev/null", ACU_FILE_READ, &gone_), acu_file_release,
                  acu_file_size(gone_, &(uint64_t){0}));
+    case ACU_OBJECT_COMM:
+        RELEASED(comm, opened_comm(device, &gone_), close_comm, acu_comm_close(gone_, 0));
     case ACU_OBJECT_EXTERNAL:
         RELEASED(external, imported(device, &gone_), acu_external_release, part_of(gone_));
     default:
@@ -778,6 +792,7 @@ static acu_status use_released(bench *b, acu_object_kind kind)
     case ACU_OBJECT_EXPRESSION:
     case ACU_OBJECT_PROMISE:
     case ACU_OBJECT_FILE:
+    case ACU_OBJECT_COMM:
     case ACU_OBJECT_EXTERNAL:
         return use_other_released(b, kind);
     case ACU_OBJECT_DEVICE:

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Collectives: operations among the members of a communicator, which are devices of this process,
+ * or processes of one or of several machines, with a device each. Every member is a rank, from 0
+ * on.
+ *
+ *     acu_comm *comm;
+ *     acu_comm_options options = {.size = sizeof options, .devices = &device, .device_count = 1};
+ *     acu_comm_open(&options, &comm);            // alone, or under mpiexec -n 4: the same program
+ *     acu_op *sum = acu_comm_all_reduce(comm, ACU_REDUCE_SUM, gradients);     // in place
+ *     acu_submit(device, sum, NULL, &future);
+ *     ...
+ *     acu_comm_close(comm, ACU_FOREVER);
+ *
+ * Collectives are ops like others, ordered by data: an all-reduce of one layer's gradients runs
+ * while the next layer's are computed. The ranks of several processes must submit the collectives
+ * of one communicator in the same order, with the same kinds, counts and dtypes. Two threads of a
+ * process may use one communicator, but then it is for them to see to that order; other
+ * communicators are independent.
+ *
+ * Backends:
+ *   one process   the ranks are the devices given. The collectives are copies between them and
+ *                 additions in the order of the ranks, by acuda's own kernels.
+ *   MPI           a rank is a process. Open MPI (4, 5) or an MPI with MPICH's ABI (MPICH, Intel
+ *                 MPI, MVAPICH) is found at run time, nothing is linked: what the program has
+ *                 loaded, else the library named by ACUDA_MPI, else the one whose mpiexec started
+ *                 the process. A thread of acuda's makes all calls: it initialises MPI if the
+ *                 program has not, posts (MPI_Iallreduce, ...) once the data is ready, and looks
+ *                 for the end. Device tensors go through pinned memory; dense host tensors are
+ *                 passed as they are. If the program initialises MPI itself, then with
+ * MPI_THREAD_MULTIPLE.
+ *
+ * What goes wrong:
+ *   - A collective whose submission is given up (acu_future_cancel, a timeout), or whose own data
+ *     failed, before it was posted: later collectives of that communicator fail, as the ranks would
+ *     no longer agree on which is which. The message says what failed first.
+ *   - A rank that does not come: the futures of the others end with their timeouts, or with that of
+ *     the communicator (DEADLINE, or CALLBACK with the cause DEADLINE). MPI can not take back what
+ *     was posted: the communicator is retired, its later collectives fail, and the memory that was
+ *     posted stays until the process exits. A rank that dies usually makes mpiexec end all others.
+ *   - Ranks that disagree: undefined with MPI, as in MPI; in checked mode (acu_comm_options) each
+ *     rank's op fails, and says who differs in what. Checking costs another small collective each.
+ */
+#ifndef ACUDA_COMM_H
+#define ACUDA_COMM_H
+
+#include <acuda/op.h>
+#include <acuda/op_kinds.h>
+
+ACU_BEGIN
+
+/* ---- how the program was started ------------------------------------------------------------- */
+
+/* What the launcher says: Open MPI's and MPICH's mpiexec, Slurm's srun, or torchrun; or ACUDA_RANK
+ * and ACUDA_RANKS. The local rank is that among the processes of this machine: a program opens
+ * device local_rank % acu_device_count(). */
+typedef struct acu_launched {
+    size_t size; /* sizeof(acu_launched) */
+    int rank, ranks;             /* 0 and 1 where nothing was said */
+    int local_rank, local_ranks; /* where not known: 0 and 1 */
+    const char *launcher;        /* "Open MPI", "MPICH", "Slurm", "torchrun", "ACUDA_RANK", "none"
+ * */
+} acu_launched;
+/* Reads the environment; never blocks. Errors: INVALID (variables that contradict each other, or
+ * that are no numbers; no size). */
+ACU_API acu_status acu_comm_launched(acu_launched *launched);
+
+/* ---- communicators --------------------------------------------------------------------------- */
+
+typedef struct acu_comm acu_comm;
+
+typedef enum acu_comm_backend {
+    ACU_COMM_AUTO,    /* MPI if the launcher started several processes, else one process */
+    ACU_COMM_PROCESS, /* the devices of this process, whatever the launcher says */
+    ACU_COMM_MPI      /* MPI's world, even if that is one process */
+} acu_comm_backend;
+
+typedef struct acu_comm_options {
+    size_t size; /* sizeof(acu_comm_options) */
+    acu_comm_backend backend;
+    acu_device *const *devices; /* this process's, one for each of its ranks; at most 64. With MPI:
+                                 * one */
+    size_t device_count;
+    bool checked;     /* compare each collective over the ranks; all ranks must say the same */
+    uint64_t timeout; /* nanoseconds in which an operation must end once it is posted, and in which
+                       * the communicator must be made; 0: without limit */
+} acu_comm_options;
+
+/*
+ * Make a communicator. With MPI all processes of the world must call this, in the same order;
+ * blocks until they have. The devices are held until it is closed. Any thread. Errors: INVALID,
+ * NOT_FOUND (no MPI), NOT_SUPPORTED (several devices with MPI; the launcher started
+ * more processes than MPI knows of; MPI was initialised with less than
+ * MPI_THREAD_MULTIPLE, or was finalised), DRIVER (what MPI says), NO_MEMORY, IN_CALLBACK; DEADLINE
+ * (MPI is not usable by acuda any more).
+ */
+ACU_API acu_status acu_comm_open(const acu_comm_options *options, acu_comm **comm);
+
+/*
+ * Give the communicator back: wait for its collectives first. With MPI, a collective call itself,
+ * which blocks for at most `timeout` nanoseconds (DEADLINE: the communicator is gone, what was
+ * posted stays until the process exits). Collectives that were not posted fail. If acuda
+ * initialised MPI, closing the last communicator finalises MPI, and no more can be opened then.
+ * NULL is fine. Errors: DEADLINE, DRIVER (what MPI says), IN_CALLBACK.
+ */
+ACU_API acu_status acu_comm_close(acu_comm *comm, uint64_t timeout);
+
+/* None of these blocks; 0 or NULL for a handle that is none. */
+ACU_API int acu_comm_ranks(const acu_comm *comm);       /* of all processes */
+ACU_API int acu_comm_rank(const acu_comm *comm);        /* of this process's first device; those of
+                                                         * the others follow */
+ACU_API size_t acu_comm_devices(const acu_comm *comm);  /* how many of this process's are in it */
+ACU_API acu_device *acu_comm_device(const acu_comm *comm, size_t i); /* borrowed */
+ACU_API const char *acu_comm_library(const acu_comm *comm); /* "Open MPI", "MPICH", "one process" */
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+/*
+ * With n elements for each rank (`part`), and ranks times n for all, in the order of the ranks
+ * (`all`). "Root" is the rank that is named.
+ *
+ *   kind             reads                  writes                in place
+ *   ALL_REDUCE       part                   part                  part
+ *   REDUCE           part                   part, at the root     part; elsewhere unchanged
+ *   BROADCAST        part, at the root      part, elsewhere       always
+ *   ALL_GATHER       part                   all                   all, its own part is read
+ *   REDUCE_SCATTER   all                    part                  all, its own part is written
+ *   ALL_TO_ALL       all                    all                   all
+ *   GATHER           part                   all, at the root      all, at the root
+ *   SCATTER          all, at the root       part                  all, at the root
+ *   SEND             part                   nothing               -
+ *   RECEIVE          nothing                part                  always
+ *   BARRIER          nothing                nothing               -
+ */
+typedef enum acu_collective_kind {
+    ACU_ALL_REDUCE,
+    ACU_REDUCE,
+    ACU_BROADCAST,
+    ACU_ALL_GATHER,
+    ACU_REDUCE_SCATTER,
+    ACU_ALL_TO_ALL,
+    ACU_GATHER,
+    ACU_SCATTER,
+    ACU_SEND,
+    ACU_RECEIVE,
+    ACU_BARRIER,
+    ACU_COLLECTIVE_COUNT
+} acu_collective_kind;
+
+typedef struct acu_collective {
+    acu_collective_kind kind;
+    acu_reduction reduction; /* ACU_REDUCE_SUM, _PROD, _MIN or _MAX */
+    int rank;                /* the root; of a send or receive, the other rank */
+    uint64_t reserved[2];    /* 0 */
+} acu_collective;
+
+/*
+ * A collective as an op. `in` and `out` have an operand for each of this process's ranks, in their
+ * order: what it reads and what it writes; they are consumed. `in` NULL: in place, what is in `out`
+ * is read. `out` NULL: this process receives nothing. An operand that a rank has no use for may be
+ * NULL, where the table says so: `out` of a rank that is not the root of a reduce or gather, `in`
+ * of one that is not the root of a scatter.
+ *
+ * Yields the operands of `out`, else those of `in`. Tensors may have any shape and, on a device,
+ * any strides for an ALL_REDUCE, REDUCE, BROADCAST, SEND or RECEIVE; only the number of elements
+ * counts. Others must be dense, and so must all host tensors.
+ *
+ * Reductions take all integers and floats (of 8 bits only integers). Over MPI, f16 and bf16 on a
+ * device are reduced in f32. The order in which ranks are added is the backend's: the same on each
+ * run with the same ranks, and the result is the same on all ranks, to the last bit (with MPI: for
+ * what MPI reduces once and hands on, as Open MPI and MPICH do). Integers wrap around.
+ *
+ * Between ranks of one process SEND and RECEIVE are refused: acu_copy does that. Several sends and
+ * receives may be under way at once, so two ranks may each send first. Over MPI at most 2^31 - 1
+ * elements at a time.
+ *
+ * Not in explicit graphs. Errors: INVALID (a rank, an operand that lacks or is not wanted, a
+ * layout), SHAPE, DTYPE, DEVICE, NOT_SUPPORTED, LIMIT; of the future: CALLBACK, with the cause
+ * DRIVER (what MPI says), DEADLINE, INVALID (ranks disagree; the communicator was closed).
+ */
+ACU_API acu_op *acu_op_collective(acu_comm *comm, const acu_collective *what, acu_op *const *in,
+                                  acu_op *const *out, size_t count, acu_site site);
+
+static inline acu_op *acui_collective_one(acu_comm *comm, acu_collective_kind kind,
+                                          acu_reduction reduction, int rank, acu_op *in,
+                                          acu_op *out, acu_site site)
+{
+    acu_collective what = {kind, reduction, rank, {0, 0}};
+    return acu_op_collective(comm, &what, in ? &in : NULL, out ? &out : NULL, in || out ? 1 : 0,
+                             site);
+}
+
+/* For a process with one rank, in place; x is an ACU_OPERAND. Others, and several ranks, through
+ * acu_op_collective. */
+#define acu_comm_all_reduce(comm, how, x)                                                          \
+    acui_collective_one((comm), ACU_ALL_REDUCE, (how), 0, NULL, ACU_OPERAND(x), ACU_SITE)
+#define acu_comm_reduce(comm, how, root, x)                                                        \
+    acui_collective_one((comm), ACU_REDUCE, (how), (root), NULL, ACU_OPERAND(x), ACU_SITE)
+#define acu_comm_broadcast(comm, root, x)                                                          \
+    acui_collective_one((comm), ACU_BROADCAST, ACU_REDUCE_SUM, (root), NULL, ACU_OPERAND(x),       \
+                        ACU_SITE)
+#define acu_comm_send(comm, to, x)                                                                 \
+    acui_collective_one((comm), ACU_SEND, ACU_REDUCE_SUM, (to), ACU_OPERAND(x), NULL, ACU_SITE)
+#define acu_comm_receive(comm, from, x)                                                            \
+    acui_collective_one((comm), ACU_RECEIVE, ACU_REDUCE_SUM, (from), NULL, ACU_OPERAND(x), ACU_SITE)
+/* From one tensor to another. */
+#define acu_comm_all_gather(comm, all, part)                                                       \
+    acui_collective_one((comm), ACU_ALL_GATHER, ACU_REDUCE_SUM, 0, ACU_OPERAND(part),              \
+                        ACU_OPERAND(all), ACU_SITE)
+#define acu_comm_reduce_scatter(comm, how, part, all)                                              \
+    acui_collective_one((comm), ACU_REDUCE_SCATTER, (how), 0, ACU_OPERAND(all), ACU_OPERAND(part), \
+                        ACU_SITE)
+#define acu_comm_all_to_all(comm, out, in)                                                         \
+    acui_collective_one((comm), ACU_ALL_TO_ALL, ACU_REDUCE_SUM, 0, ACU_OPERAND(in),                \
+                        ACU_OPERAND(out), ACU_SITE)
+/* Over once all ranks have submitted theirs, and what came before it in this communicator is
+ * posted. */
+#define acu_comm_barrier(comm)                                                                     \
+    acui_collective_one((comm), ACU_BARRIER, ACU_REDUCE_SUM, 0, NULL, NULL, ACU_SITE)
+
+ACU_END
+#endif

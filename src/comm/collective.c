@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Collectives as ops: what each takes, checked before a backend makes ops of it. */
+#include "comm/comm.h"
+
+#include "base/callback.h"
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NOTHING, PART, ALL }; /* how much an operand has */
+enum { ANYWHERE, ROOT, REST }; /* which ranks have it */
+
+static const struct kind {
+    const char *name;
+    uint8_t in, in_at, out, out_at;
+    bool in_place; /* `in` may be left out where `out` is given */
+    bool only_in_place, reduces, rooted;
+} kinds[ACU_COLLECTIVE_COUNT] = {
+    [ACU_ALL_REDUCE] = {"all-reduce", PART, ANYWHERE, PART, ANYWHERE, true, false, true, false},
+    [ACU_REDUCE] = {"reduce", PART, ANYWHERE, PART, ROOT, true, false, true, true},
+    [ACU_BROADCAST] = {"broadcast", NOTHING, ANYWHERE, PART, ANYWHERE, true, true, false, true},
+    [ACU_ALL_GATHER] = {"all-gather", PART, ANYWHERE, ALL, ANYWHERE, true, false, false, false},
+    [ACU_REDUCE_SCATTER] = {"reduce-scatter", ALL, ANYWHERE, PART, ANYWHERE, true, false, true,
+                            false},
+    [ACU_ALL_TO_ALL] = {"all-to-all", ALL, ANYWHERE, ALL, ANYWHERE, true, false, false, false},
+    [ACU_GATHER] = {"gather", PART, ANYWHERE, ALL, ROOT, true, false, false, true},
+    [ACU_SCATTER] = {"scatter", ALL, ROOT, PART, ANYWHERE, true, false, false, true},
+    [ACU_SEND] = {"send", PART, ANYWHERE, NOTHING, ANYWHERE, false, false, false, true},
+    [ACU_RECEIVE] = {"receive", NOTHING, ANYWHERE, PART, ANYWHERE, true, true, false, true},
+    [ACU_BARRIER] = {"barrier", NOTHING, ANYWHERE, NOTHING, ANYWHERE, false, false, false, false},
+};
+
+typedef struct request {
+    acu_collective what;
+    uint32_t count;
+    uint8_t in[ACUI_COMM_MOST], out[ACUI_COMM_MOST]; /* 1 + number of the operand; 0: none */
+} request;
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+static acu_status refuse(const struct kind *k, int rank, acu_status status, const char *format, ...)
+    ACU_PRINTF(4, 5);
+static acu_status refuse(const struct kind *k, int rank, acu_status status, const char *format, ...)
+{
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return acui_fail(status, "%s, rank %d: %s", k->name, rank, text);
+}
+
+static bool can_reduce(acu_dtype dtype)
+{
+    return dtype != ACU_BOOL && (acu_dtype_bytes(dtype) > 1 || dtype == ACU_I8 || dtype == ACU_U8);
+}
+
+/* Notes dtype and count of the first operand, and compares the others'. */
+static acu_status check_one(const acu_comm *comm, const struct kind *k, acui_collective *c,
+                            size_t i, const acu_val *v, int much)
+{
+    int rank = comm->rank + (int)i;
+    const acu_tensor *t = v->kind == ACU_TENSOR ? v->tensor : NULL;
+    if (!t)
+        return refuse(k, rank, ACU_ERR_INVALID, "an operand is no tensor");
+    acu_dtype dtype = acu_tensor_dtype(t);
+    if (!acu_tensor_host(t) && acu_tensor_device(t) != comm->devices[i])
+        return refuse(k, rank, ACU_ERR_DEVICE, "its tensor is not on its device");
+    if ((acu_tensor_host(t) || k->in == ALL || k->out == ALL) && !acu_tensor_dense(t))
+        return refuse(k, rank, ACU_ERR_INVALID, "the tensor must be dense");
+    if (k->reduces && !can_reduce(dtype))
+        return refuse(k, rank, ACU_ERR_DTYPE, "%s can not be reduced", acu_dtype_name(dtype));
+    if (c->part && dtype != c->dtype)
+        return refuse(k, rank, ACU_ERR_DTYPE, "an operand is of %s, and another of %s",
+                      acu_dtype_name(dtype), acu_dtype_name(c->dtype));
+    int64_t n = acu_tensor_elements(t), per = much == ALL ? comm->ranks : 1;
+    if (n % per)
+        return refuse(k, rank, ACU_ERR_SHAPE, "%lld elements can not be shared among %d ranks",
+                      (long long)n, comm->ranks);
+    if (c->part && n / per != c->part)
+        return refuse(k, rank, ACU_ERR_SHAPE, "an operand has %lld elements for each rank, and "
+                      "another %lld", (long long)(n / per), (long long)c->part);
+    c->dtype = dtype;
+    c->part = n / per;
+    return ACU_OK;
+}
+
+static bool has(uint8_t at, bool is_root)
+{
+    return at == ANYWHERE || (at == ROOT) == is_root;
+}
+
+/* In place, a rank that is not the root of a reduce gives its part as `out`. */
+static acu_status check_rank(const acu_comm *comm, const struct kind *k, acui_collective *c,
+                             size_t i)
+{
+    int rank = comm->rank + (int)i;
+    bool is_root = c->what.rank == rank;
+    bool needs_in = k->in && has(k->in_at, is_root), needs_out = k->out && has(k->out_at, is_root);
+    const acu_val *in = c->in[i], *out = c->out[i];
+    if (c->what.kind == ACU_REDUCE && !is_root && !in && out) {
+        in = c->in[i] = out; /* nothing is written */
+        out = c->out[i] = NULL;
+    }
+    bool in_place = needs_in && !in && out && k->in_place;
+    if (needs_in && !in && !in_place)
+        return refuse(k, rank, ACU_ERR_INVALID, "it lacks what it reads");
+    if (in && (!needs_in || k->only_in_place))
+        return refuse(k, rank, ACU_ERR_INVALID, "it takes no operand to read");
+    bool keeps = c->what.kind == ACU_SCATTER && is_root; /* its part stays where it is */
+    if (needs_out && !out && !keeps)
+        return refuse(k, rank, ACU_ERR_INVALID, "it lacks what it writes");
+    if (out && !needs_out)
+        return refuse(k, rank, ACU_ERR_INVALID, "it takes no operand to write");
+    int whole = in_place && (k->in == ALL || k->out == ALL) ? ALL : 0;
+    if (in)
+        ACUI_TRY(check_one(comm, k, c, i, in, k->in));
+    return out ? check_one(comm, k, c, i, out, whole ? whole : k->out) : ACU_OK;
+}
+
+static acu_status check_what(const acu_comm *comm, const struct kind *k, const acu_collective *w)
+{
+    if (k->reduces && w->reduction != ACU_REDUCE_SUM && w->reduction != ACU_REDUCE_PROD &&
+        w->reduction != ACU_REDUCE_MIN && w->reduction != ACU_REDUCE_MAX)
+        return acui_fail(ACU_ERR_INVALID, "%s: reduction %d is none of sum, prod, min and max",
+                         k->name, (int)w->reduction);
+    if (k->rooted && (w->rank < 0 || w->rank >= comm->ranks))
+        return acui_fail(ACU_ERR_INVALID, "%s: there is no rank %d among %d", k->name, w->rank,
+                         comm->ranks);
+    if (!comm->mpi && (w->kind == ACU_SEND || w->kind == ACU_RECEIVE))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: between devices of one process, use acu_copy",
+                         k->name);
+    return ACU_OK;
+}
+
+static acu_status check(acu_comm *comm, const struct kind *k, acui_collective *c)
+{
+    if (atomic_load(&comm->closed))
+        return acui_fail(ACU_ERR_INVALID, "%s: the communicator was closed before the op was "
+                         "submitted", k->name);
+    ACUI_TRY(check_what(comm, k, &c->what));
+    if (c->what.kind == ACU_BARRIER)
+        return ACU_OK;
+    for (size_t i = 0; i < c->count; i++)
+        ACUI_TRY(check_rank(comm, k, c, i));
+    return ACU_OK;
+}
+
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+/* The operands, behind the work. `at` as in a request. */
+static acu_op *passed_on(acu_planning *p, const request *r, const uint8_t *at, acu_op *work)
+{
+    acu_op *list[ACUI_COMM_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < r->count; i++)
+        if (at[i])
+            list[n++] = acu_op_take(&p->values[at[i] - 1], p->site);
+    acu_op *all = acu_op_zip(list, n, p->site);
+    return work ? acu_op_after(all, work, p->site) : all;
+}
+
+static acu_op *plan(acu_planning *p)
+{
+    request r;
+    memcpy(&r, p->data, sizeof r);
+    acu_comm *comm = p->user;
+    const struct kind *k = &kinds[r.what.kind];
+    acui_collective c = {.what = r.what, .count = r.count};
+    bool any_out = false, any = false;
+    for (size_t i = 0; i < r.count; i++) {
+        c.in[i] = r.in[i] ? &p->values[r.in[i] - 1] : NULL;
+        c.out[i] = r.out[i] ? &p->values[r.out[i] - 1] : NULL;
+        any_out |= r.out[i] != 0;
+        any |= r.in[i] || r.out[i];
+    }
+    acu_status status = check(comm, k, &c);
+    if (status != ACU_OK)
+        return acu_op_fail(status, k->name, p->site, NULL);
+    acu_op *work = comm->mpi ? acui_collective_message(comm, &c, p->site)
+                             : acui_collective_here(comm, &c, p->site);
+    if (!any)
+        return work ? work : acu_op_zip(NULL, 0, p->site);
+    return passed_on(p, &r, any_out ? r.out : r.in, work);
+}
+
+static size_t add_operand(acu_op *const *from, size_t i, acu_op **list, size_t n, uint8_t *at)
+{
+    *at = 0;
+    if (!from || !from[i])
+        return n;
+    list[n] = from[i];
+    *at = (uint8_t)(n + 1);
+    return n + 1;
+}
+
+static acu_op *refused(acu_op *const *in, acu_op *const *out, size_t count, acu_site site,
+                       const char *format, ...) ACU_PRINTF(5, 6);
+static acu_op *refused(acu_op *const *in, acu_op *const *out, size_t count, acu_site site,
+                       const char *format, ...)
+{
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (size_t i = 0; i < count; i++) { /* consumed all the same */
+        acu_op_release(in ? in[i] : NULL);
+        acu_op_release(out ? out[i] : NULL);
+    }
+    return acu_op_fail(ACU_ERR_INVALID, "collective", site, "%s", text);
+}
+
+static void drop(void *comm)
+{
+    acui_comm_drop(comm);
+}
+
+acu_op *acu_op_collective(acu_comm *comm, const acu_collective *what, acu_op *const *in,
+                          acu_op *const *out, size_t count, acu_site site)
+{
+    request r = {.count = (uint32_t)count};
+    acu_op *list[2 * ACUI_COMM_MOST];
+    size_t n = 0;
+    if (!acui_object_is(comm, ACU_OBJECT_COMM) || atomic_load(&comm->closed))
+        return refused(in, out, count, site, "the communicator is none, or was closed");
+    if (!what || (unsigned)what->kind >= ACU_COLLECTIVE_COUNT || what->reserved[0] ||
+        what->reserved[1])
+        return refused(in, out, count, site, "there is no such collective");
+    const char *name = kinds[what->kind].name;
+    size_t wanted = what->kind == ACU_BARRIER ? 0 : comm->device_count;
+    if (count != wanted)
+        return refused(in, out, count, site, "%s takes %zu operands, one for each of this "
+                       "process's ranks, not %zu", name, wanted, count);
+    for (size_t i = 0; i < count; i++) {
+        n = add_operand(out, i, list, n, &r.out[i]);
+        n = add_operand(in, i, list, n, &r.in[i]);
+    }
+    r.what = *what;
+    acu_custom custom = {.name = name, .fn = plan, .data = &r, .bytes = sizeof r};
+    custom.user = (acu_user){acui_object_retain(comm), drop};
+    return acu_op_custom(custom, list, n, site);
+}
+
+acu_elementwise acui_reduction_op(acu_reduction reduction)
+{
+    return reduction == ACU_REDUCE_SUM    ? ACU_OP_ADD
+           : reduction == ACU_REDUCE_PROD ? ACU_OP_MUL
+           : reduction == ACU_REDUCE_MIN  ? ACU_OP_MIN
+                                          : ACU_OP_MAX;
+}

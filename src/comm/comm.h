@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Communicators. comm.c makes them, launch.c reads the launcher's variables, collective.c checks
+ * collectives and makes ops of them: by process.c, from acuda's own ops, or by message.c, which
+ * hands them to the thread that calls MPI (thread.c, mpi.h).
+ */
+#ifndef ACUI_COMM_COMM_H
+#define ACUI_COMM_COMM_H
+
+#include "base/object.h"
+#include "comm/mpi.h"
+#include "op/op.h"
+
+#include <acuda/comm.h>
+
+enum { ACUI_COMM_MOST = 64 }; /* devices of a communicator */
+
+typedef struct acui_request acui_request;
+
+struct acu_comm {
+    acui_object object; /* a reference is held by the program, and by each op in flight */
+    int rank, ranks;
+    size_t device_count;
+    acu_device *devices[ACUI_COMM_MOST]; /* retained until it is closed */
+    bool checked;
+    uint64_t timeout; /* 0: none */
+    _Atomic(bool) closed;
+
+    /* With MPI. */
+    const acui_mpi *mpi; /* NULL: one process */
+    acu_tensor *turn;    /* written by each op that posts: posts come in the order of submission */
+    char turn_memory[8];
+    /* The rest: thread.c, under its lock, or by its thread alone. */
+    uintptr_t handle; /* MPI's communicator */
+    acui_request *first, *last;   /* to be posted, in order; lock */
+    acui_request *posted;         /* posted, not over */
+    struct acu_comm *next;
+    bool retired;
+    char why[200]; /* it was retired */
+};
+
+void acui_comm_drop(acu_comm *comm); /* a reference */
+
+/* A collective with its operands checked; part and all count elements. */
+typedef struct acui_collective {
+    acu_collective what;
+    acu_dtype dtype;
+    int64_t part;
+    size_t count;                          /* ranks of this process */
+    const acu_val *in[ACUI_COMM_MOST];     /* NULL: in place, or nothing */
+    const acu_val *out[ACUI_COMM_MOST];    /* NULL: nothing */
+} acui_collective;
+
+/* process.c: the ops that do it; consumes nothing of the values. NULL: nothing is to be done. */
+acu_op *acui_collective_here(acu_comm *comm, const acui_collective *c, acu_site site);
+/* message.c: the same by MPI. */
+acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site);
+acu_elementwise acui_reduction_op(acu_reduction reduction); /* ACU_OP_ADD, ... */
+
+/* ---- thread.c ---- */
+
+/* A collective of MPI's: referenced by the op that posts it, the op that waits for it, and, while
+ * it has it, the thread. */
+struct acui_request {
+    _Atomic(int) refs;
+    acu_comm *comm; /* a reference */
+    acui_mpi_post post;
+    int64_t facts[5];    /* kind, count, dtype, reduction, root: to compare with the other ranks' */
+    acu_site site;
+    acu_buffer *held[2]; /* what MPI reads and writes, from the post on */
+
+    /* Thread.c's. */
+    acui_request *next;
+    uint64_t late_at;     /* 0: never */
+    int64_t *all;         /* the facts of all ranks */
+    uintptr_t mpi;        /* MPI's request */
+    enum { ACUI_NEW, ACUI_CHECKING, ACUI_POSTED } state;
+    acu_promise *promise; /* of the op that waits; lock */
+    bool over;            /* `outcome` is set; lock */
+    acu_status outcome;
+    char text[240];
+};
+
+void acui_request_drop(acui_request *request);
+/* Hand it over; it is posted behind the communicator's earlier ones. */
+acu_status acui_request_post(acui_request *request);
+/* End the promise when the request is over. */
+void acui_request_await(acui_request *request, acu_promise *promise);
+
+/* Start MPI, and make a communicator like its world. Blocks. */
+acu_status acui_comm_join(acu_comm *comm, uint64_t timeout);
+/* The opposite. Blocks. */
+acu_status acui_comm_leave(acu_comm *comm, uint64_t timeout);
+
+#endif

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The tests of collectives with MPI: processes of Open MPI's and of MPICH's mpiexec, 1, 2 and 4 of them.
+# Skipped for an MPI that is not installed.
+# usage: test_mpi.sh BUILD-FOLDER
+set -euo pipefail
+program=$1/tests/comm/test_collectives
+example=$1/examples/parallel
+seen=$(mktemp)
+trap 'rm -f "$seen"' EXIT
+ran=0
+# MPI's own memory is not acuda's; and MPI is not built with the thread sanitizer, which then sees races.
+export ASAN_OPTIONS=detect_leaks=0:${ASAN_OPTIONS:-}
+export ASAN_OPTIONS=${ASAN_OPTIONS//detect_leaks=1/detect_leaks=0}
+! grep -q __tsan_init "$program" || { echo "not with the thread sanitizer: MPI is built without" && exit 77; }
+[ "${ACUDA_TEST_DEVICE:-software}" = software ] || { echo "needs a device for each process" && exit 77; }
+
+# learns COMMAND...: the example, which compares the weights of all ranks
+learns()
+{
+    [ ! -x "$example" ] || timeout -k 5 100 "$@" -n 4 "$example" || { echo "the example failed" && exit 1; }
+}
+
+# In a build for GPUs only it skips itself.
+status=0
+"$program" >"$seen" 2>&1 || status=$?
+[ $status != 77 ] || { echo "without the software device" && exit 77; }
+
+# runs NAME RANKS COMMAND...
+runs()
+{
+    local status=0
+    ACUDA_TEST_MPI=1 timeout -k 5 100 "${@:3}" -n "$2" "$program" >"$seen" 2>&1 || status=$?
+    if [ $status != 0 ] || [ "$(grep -c "^$2 ranks, $1" "$seen")" != "$2" ]; then
+        cat "$seen"
+        echo "$2 processes of $1: exit status $status"
+        exit 1
+    fi
+    echo "$2 processes of $1"
+    ran=$((ran + 1))
+}
+
+unset OMPI_COMM_WORLD_RANK PMI_RANK # in a job already
+if command -v mpiexec.openmpi >/dev/null; then
+    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    runs "Open MPI" 1 mpiexec.openmpi
+    runs "Open MPI" 2 mpiexec.openmpi
+    runs "Open MPI" 4 mpiexec.openmpi
+    learns mpiexec.openmpi
+else
+    echo "Open MPI is not installed (Debian: openmpi-bin)"
+fi
+if command -v mpiexec.mpich >/dev/null; then
+    runs MPICH 1 mpiexec.mpich
+    runs MPICH 2 mpiexec.mpich
+    runs MPICH 4 mpiexec.mpich
+    learns mpiexec.mpich
+else
+    echo "MPICH is not installed (Debian: mpich)"
+fi
+[ $ran -gt 0 ] || exit 77
