@@ -37,10 +37,7 @@ file(RELATIVE_PATH to_include "/${CMAKE_INSTALL_DOCDIR}" "/${CMAKE_INSTALL_INCLU
 install(CODE "file(CREATE_LINK \"${to_include}\"
     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/include\" SYMBOLIC)")
 
-set(ACUDA_LIBS_PRIVATE "-Wl,-z,nodelete -lpthread -ldl") # nodelete: see CMakeLists.txt
-if(ACUDA_SOFTCUDA)
-    string(APPEND ACUDA_LIBS_PRIVATE " -lm")
-endif()
+set(ACUDA_LIBS_PRIVATE "-Wl,-z,nodelete -lpthread -ldl -lm") # nodelete: see CMakeLists.txt
 # Counted from where the file lies, so that it is right whatever --prefix says, and may be moved.
 file(RELATIVE_PATH ACUDA_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}" "/")
 configure_file(cmake/acuda.pc.in acuda.pc @ONLY)
