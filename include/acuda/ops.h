@@ -305,8 +305,8 @@ ACU_API const char *acu_reduction_name(acu_reduction kind);
 
 /* ---- softmax and products of matrices -------------------------------------------------------- */
 
-/* exp(x - max) / sum along one dimension (negative: from the end), and its logarithm. Summed in
- * double. For f32, f64, f16 and bf16. */
+/* exp(x - max) / sum along one dimension (negative: from the end), and its logarithm. Summed as
+ * layers.h says. For f32, f64, f16 and bf16. */
 #define acu_softmax(x, dimension) acu_op_softmax(ACU_OPERAND(x), (dimension), false, ACU_SITE)
 #define acu_log_softmax(x, dimension) acu_op_softmax(ACU_OPERAND(x), (dimension), true, ACU_SITE)
 ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site);
