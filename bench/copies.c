@@ -341,6 +341,16 @@ static void describe_side(const acu_tensor *t, size_t pitch, unsigned *type, CUd
     *out = pitch;
 }
 
+/* What kernels read must have been written. */
+static void write_all(subject *s, acu_tensor *x)
+{
+    acu_buffer *buffer = acu_tensor_buffer(x);
+    MUST(acu_device_wait(s->b->device, ACU_FOREVER)); /* the memory is there */
+    MUST_CU(s->b->cu->MemsetD8Async(acu_buffer_address(buffer), 1, acu_buffer_bytes(buffer),
+                                    s->stream));
+    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+}
+
 /* `height` rows of `width` bytes from one pitch to another; `from_host`: from host memory. */
 static void rows_row(subject *s, const char *what, size_t width, size_t height, size_t to_pitch,
                      size_t from_pitch, bool from_host, double goal)
@@ -354,6 +364,8 @@ static void rows_row(subject *s, const char *what, size_t width, size_t height, 
     MUST(acu_tensor_alloc(s->b->device, ACU_U8, all_to, &to));
     MUST((from_host ? acu_tensor_alloc_pinned : acu_tensor_alloc)(s->b->device, ACU_U8, all_from,
                                                                   &from));
+    if (!from_host)
+        write_all(s, from);
     MUST(acu_tensor_slice(to, begin, end, &r.to));
     MUST(acu_tensor_slice(from, begin, end, &r.from));
     r.raw.WidthInBytes = width;
@@ -406,6 +418,7 @@ static void transposes(subject *s)
         acu_tensor *to, *from, *view;
         MUST(acu_tensor_alloc(s->b->device, dtypes[i], ACU_SHAPE(n, n), &to));
         MUST(acu_tensor_alloc(s->b->device, dtypes[i], ACU_SHAPE(n, 2 * n), &from));
+        write_all(s, from);
         MUST(acu_tensor_create_strided(acu_tensor_buffer(from), 0, dtypes[i], ACU_SHAPE(n, n),
                                        turned, &view));
         snprintf(what, sizeof what, "transpose of %lld x %lld %s", (long long)n, (long long)n,

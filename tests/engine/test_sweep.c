@@ -196,9 +196,9 @@ static void use_comm(acu_device *device, acu_tensor *x)
     acu_future *a = submit(device, acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x));
     acu_op *to = acu_empty(ACU_F32, ACU_SHAPE(N));
     acu_future *b = submit(device, acu_comm_all_to_all(comm, to, x));
-    good(acu_comm_close(comm, 0));
-    finish(a);
+    finish(a); /* closing first would fail what waits for the device's thread */
     finish(b);
+    good(acu_comm_close(comm, 0));
 }
 
 /* Views, described before they run, as a prefix of tiles; and the same memory over DLPack. */

@@ -142,6 +142,7 @@ static void in_order(void **state)
     acu_device *device = test_open();
     acu_file *file = open_it(ACU_FILE_CREATE);
     acu_tensor *x, *y;
+    acu_future *written[8];
     float have[1000];
     uint64_t bytes = 1;
     assert_works(acu_file_size(file, &bytes));
@@ -149,9 +150,13 @@ static void in_order(void **state)
     assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(1000)), &x));
     for (int i = 0; i < 8; i++) {
         assert_works(acu_submit(device, acu_fill(x, acu_f32((float)i)), NULL, NULL));
-        assert_works(acu_submit(device, acu_file_write(file, (uint64_t)i * 4000, x), NULL, NULL));
+        written[i] = test_submit(device, acu_file_write(file, (uint64_t)i * 4000, x));
     }
     assert_works(acu_sync(device, acu_fill(x, acu_f32(9)), NULL));
+    for (int i = 0; i < 8; i++) { /* x is free again before the file has all of it */
+        assert_works(acu_future_wait(written[i], ACU_FOREVER));
+        acu_future_release(written[i]);
+    }
     for (int i = 0; i < 8; i++) {
         acu_op *to = acu_empty(ACU_F32, ACU_SHAPE(1000));
         assert_works(acu_sync(device, acu_file_read(file, (uint64_t)i * 4000, to), &y));

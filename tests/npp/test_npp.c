@@ -124,7 +124,7 @@ static void windows(void **state)
 static void batch_of(acu_device *device, acu_dtype dtype, int channels, size_t count)
 {
     acu_tensor *in[3], *out[3];
-    acu_op *xs[3], *outs[3];
+    acu_op *xs[3] = {0}, *outs[3] = {0};
     const acu_region from = {4, 2, 12, 8}, to = {3, 1, 6, 4};
     for (size_t i = 0; i < count; i++) {
         in[i] = blocks(device, dtype, 16, 20, channels);
@@ -221,7 +221,7 @@ static void in_a_graph(void **state)
     (void)state;
     acu_device *device = open_npp();
     acu_tensor *in[2], *out[2];
-    acu_op *xs[2], *outs[2];
+    acu_op *xs[2] = {0}, *outs[2] = {0};
     acu_graph *graph;
     double have[MOST];
     for (int i = 0; i < 2; i++) {
