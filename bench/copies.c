@@ -344,11 +344,12 @@ static void describe_side(const acu_tensor *t, size_t pitch, unsigned *type, CUd
 /* What kernels read must have been written. */
 static void write_all(subject *s, acu_tensor *x)
 {
-    acu_buffer *buffer = acu_tensor_buffer(x);
-    MUST(acu_device_wait(s->b->device, ACU_FOREVER)); /* the memory is there */
-    MUST_CU(s->b->cu->MemsetD8Async(acu_buffer_address(buffer), 1, acu_buffer_bytes(buffer),
-                                    s->stream));
-    MUST_CU(s->b->cu->StreamSynchronize(s->stream));
+    const size_t bytes = acu_tensor_bytes(x);
+    void *memory = calloc(bytes, 1);
+    if (!memory)
+        bench_wrong("no memory for %zu bytes", bytes);
+    MUST(acu_write_sync(x, memory, bytes));
+    free(memory);
 }
 
 /* `height` rows of `width` bytes from one pitch to another; `from_host`: from host memory. */
