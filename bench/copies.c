@@ -342,7 +342,7 @@ static void describe_side(const acu_tensor *t, size_t pitch, unsigned *type, CUd
 }
 
 /* What kernels read must have been written. */
-static void write_all(subject *s, acu_tensor *x)
+static void write_all(acu_tensor *x)
 {
     const size_t bytes = acu_tensor_bytes(x);
     void *memory = calloc(bytes, 1);
@@ -366,7 +366,7 @@ static void rows_row(subject *s, const char *what, size_t width, size_t height, 
     MUST((from_host ? acu_tensor_alloc_pinned : acu_tensor_alloc)(s->b->device, ACU_U8, all_from,
                                                                   &from));
     if (!from_host)
-        write_all(s, from);
+        write_all(from);
     MUST(acu_tensor_slice(to, begin, end, &r.to));
     MUST(acu_tensor_slice(from, begin, end, &r.from));
     r.raw.WidthInBytes = width;
@@ -419,7 +419,7 @@ static void transposes(subject *s)
         acu_tensor *to, *from, *view;
         MUST(acu_tensor_alloc(s->b->device, dtypes[i], ACU_SHAPE(n, n), &to));
         MUST(acu_tensor_alloc(s->b->device, dtypes[i], ACU_SHAPE(n, 2 * n), &from));
-        write_all(s, from);
+        write_all(from);
         MUST(acu_tensor_create_strided(acu_tensor_buffer(from), 0, dtypes[i], ACU_SHAPE(n, n),
                                        turned, &view));
         snprintf(what, sizeof what, "transpose of %lld x %lld %s", (long long)n, (long long)n,
