@@ -112,8 +112,8 @@ void acui_trace_push(acui_trace_record *record)
 
 /* ---- the thread ---- */
 
-/* Writes the records. Returns how many of them got into the file's buffer. */
-static uint64_t write_all(acui_trace_record *record)
+/* Writes the records, then a sample. Returns how many of them got into the file's buffer. */
+static uint64_t write_all(acui_trace_record *record, void (*then)(acui_trace_out *))
 {
     uint64_t written = 0;
     while (record) {
@@ -127,8 +127,8 @@ static uint64_t write_all(acui_trace_record *record)
             acui_trace_write(&out);
         record = next;
     }
-    if (sample && written)
-        sample(&out);
+    if (then && written)
+        then(&out);
     acui_trace_write(&out);
     if (out.failure)
         atomic_store_explicit(&acui_trace_on, false, memory_order_relaxed);
@@ -142,8 +142,9 @@ static void write_waiting(void)
     trace.first = NULL;
     trace.end = &trace.first;
     trace.count = 0;
+    void (*then)(acui_trace_out *) = sample;
     pthread_mutex_unlock(&trace.lock);
-    uint64_t written = write_all(first);
+    uint64_t written = write_all(first, then);
     pthread_mutex_lock(&trace.lock);
     trace.records += written;
 }

@@ -272,7 +272,7 @@ static acu_status find_story(acu_future *future, acui_submission **found, const 
 acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, size_t bytes,
                        size_t *needed)
 {
-    acui_submission *s;
+    acui_submission *s = NULL;
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(check_text(form, text, bytes, __func__));
     acui_future_state state = acui_future_state_of(future);
@@ -301,7 +301,7 @@ static uint64_t earlier(uint64_t known, uint64_t time)
 
 acu_status acu_future_times(acu_future *future, acu_times *times)
 {
-    acui_submission *s;
+    acui_submission *s = NULL;
     ACUI_CHECK(future, FUTURE);
     acu_status found = find_story(future, &s, __func__);
     if (found != ACU_OK)
