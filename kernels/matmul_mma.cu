@@ -6,47 +6,11 @@
  *
  * A strip lies in shared memory as its operand does: along k (128 rows of 32), or across (32 rows of
  * 128). Chunks of 16 bytes are exchanged within a row, so that eight that one instruction reads are
- * in eight places of the banks. attention_mma.cu says which thread holds what of a matrix.
+ * in eight places of the banks. mma.cuh says which thread holds what of a matrix.
  */
-#include "elements.cuh"
+#include "mma.cuh"
 
 enum { TILE = 128, DEPTH = 32, STAGES = 3, STRIP = TILE * DEPTH };
-
-ACUI_DEVICE unsigned shared_address(const void *at)
-{
-    return (unsigned)(unsigned long long)(const __attribute__((address_space(3))) void *)at;
-}
-
-struct as_f16 {
-    ACUI_DEVICE unsigned short one(float x) { return acui_to_f16(x); }
-    ACUI_DEVICE unsigned pack(float low, float high)
-    {
-        unsigned both;
-        __asm__("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-        return both;
-    }
-    ACUI_DEVICE void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
-    {
-        __asm__("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-    }
-};
-struct as_bf16 {
-    ACUI_DEVICE unsigned short one(float x) { return acui_to_bf16(x); }
-    ACUI_DEVICE unsigned pack(float low, float high)
-    {
-        unsigned both;
-        __asm__("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
-        return both;
-    }
-    ACUI_DEVICE void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1)
-    {
-        __asm__("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-    }
-};
 
 /* An operand: `across` is the row of the left one, the column of the right one. */
 struct operand {
@@ -85,16 +49,6 @@ ACUI_DEVICE void send(const operand &o, unsigned short *to, long long k)
                 at[j] = j < left ? ((const unsigned short *)from)[j] : (unsigned short)0;
         }
     }
-}
-
-template <bool TURNED> ACUI_DEVICE void load_four(unsigned (&r)[4], unsigned at)
-{
-    if (TURNED)
-        __asm__ __volatile__("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory");
-    else
-        __asm__ __volatile__("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                             : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory");
 }
 
 /* 16 across by 16 along k, as the left operand of mma wants them: second is which half is across,
