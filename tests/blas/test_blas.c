@@ -398,24 +398,21 @@ static void not_there(void **state)
     test_in_process("not_there");
 }
 
+static void use_fake(void)
+{
+    with_fake(ACU_VENDOR_CUBLAS, "ops/libfake_cublas.so");
+}
+
+static acu_op *scaled(void)
+{
+    return acu_blas_scal(2, acu_ones(ACU_F32, ACU_SHAPE(6)));
+}
+
 /* Each driver call fails once, while the library is loaded and used; then each allocation. */
 static void case_calls(void **state)
 {
     (void)state;
-    bool through = false;
-    for (uint64_t n = 1; !through; n += test_thin()) {
-        with_fake(ACU_VENDOR_CUBLAS, "ops/libfake_cublas.so");
-        acu_device *device = test_open();
-        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
-        assert_works(acu_driver_fail(&fault));
-        acu_op *x = acu_ones(ACU_F32, ACU_SHAPE(6));
-        acu_status status = acu_sync(device, acu_blas_scal(2, x), NULL);
-        through = acu_driver_fault_hits() == 0;
-        acu_driver_fail_clear();
-        if (status != ACU_OK && acu_status_scope(status) != ACU_SCOPE_OPERATION)
-            fail_msg("call %llu: %s", (unsigned long long)n, acu_last_error()->message);
-        test_close(device);
-    }
+    test_fail_each_call(use_fake, scaled);
 }
 
 static void without_a_call(void **state)

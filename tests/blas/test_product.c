@@ -526,23 +526,16 @@ static void without_memory(void **state)
     with_end(device);
 }
 
+static void use_fake(void)
+{
+    with_fake(ACU_VENDOR_CUBLASLT, "blas/libfake_cublaslt.so");
+}
+
 /* Each driver call fails once, while the library is loaded and used. */
 static void case_calls(void **state)
 {
     (void)state;
-    bool through = false;
-    for (uint64_t n = 1; !through; n += test_thin()) {
-        with_fake(ACU_VENDOR_CUBLASLT, "blas/libfake_cublaslt.so");
-        acu_device *device = test_open();
-        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
-        assert_works(acu_driver_fail(&fault));
-        acu_status status = acu_sync(device, kept_layer(), NULL);
-        through = acu_driver_fault_hits() == 0;
-        acu_driver_fail_clear();
-        if (status != ACU_OK && acu_status_scope(status) != ACU_SCOPE_OPERATION)
-            fail_msg("call %llu: %s", (unsigned long long)n, acu_last_error()->message);
-        test_close(device);
-    }
+    test_fail_each_call(use_fake, kept_layer);
 }
 
 static void without_a_call(void **state)

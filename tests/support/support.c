@@ -144,6 +144,24 @@ bool test_can_share(acu_device *device)
     return can;
 }
 
+void test_fail_each_call(void (*before)(void), acu_op *(*make)(void))
+{
+    bool through = false;
+    for (uint64_t n = 1; !through; n += test_thin()) {
+        if (before)
+            before();
+        acu_device *device = test_open();
+        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = n};
+        assert_works(acu_driver_fail(&fault));
+        acu_status status = acu_sync(device, make(), NULL);
+        through = acu_driver_fault_hits() == 0;
+        acu_driver_fail_clear();
+        if (status != ACU_OK && acu_status_scope(status) != ACU_SCOPE_OPERATION)
+            fail_msg("call %llu: %s", (unsigned long long)n, acu_last_error()->message);
+        test_close(device);
+    }
+}
+
 acu_future *test_submit(acu_device *device, acu_op *op)
 {
     acu_future *future = NULL;
