@@ -23,8 +23,8 @@
  * Errors: SHAPE, DTYPE, INVALID (a region that is not in its image, pixels that are not dense, a
  * filter that NPP does not have, an overlap), LIMIT, DEVICE, NOT_FOUND; of the future: DRIVER,
  * INVALID, NOT_SUPPORTED, DEVICE_MEMORY, with NPP's name for the status. (Its numbers changed with
- * 13.2; acuda knows both.) A warning that nothing was written is an error; NPP's other known
- * warnings are none. None of the functions blocks. Driver: cuDeviceGetAttribute,
+ * 13.2; acuda knows both.) A warning is an error too, since it may mean that nothing was written,
+ * but for 1, 35 and 10000. None of the functions blocks. Driver: cuDeviceGetAttribute,
  * cuStreamGetFlags, and what NPP calls.
  */
 #ifndef ACUDA_NPP_H
