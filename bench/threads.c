@@ -164,7 +164,8 @@ static double row(subject *s, int devices, int threads)
     bench_at_least(s->b, "  submissions over those by hand", "", rate / by_hand, few ? NAN : 1);
     bench_at_most(s->b, "processor time for each", "us", cpu, NAN);
     bench_at_most(s->b, "  by hand", "us", cpu_by_hand, NAN);
-    bench_at_most(s->b, "  processor time over that by hand", "", cpu / cpu_by_hand, s->instant ? NAN : 1.2);
+    bench_at_most(s->b, "  processor time over that by hand", "", cpu / cpu_by_hand,
+                  s->instant ? NAN : 1.2);
     return rate;
 }
 

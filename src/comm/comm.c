@@ -106,7 +106,7 @@ acu_status acu_comm_open(const acu_comm_options *options, acu_comm **result)
     comm->device_count = o.device_count;
     comm->ranks = (int)o.device_count;
     comm->checked = o.checked;
-    comm->timeout = o.timeout;
+    comm->timeout = o.timeout ? o.timeout : ACU_FOREVER;
     for (size_t i = 0; i < o.device_count; i++)
         comm->devices[i] = acu_device_retain(o.devices[i]);
     acu_status status = mpi ? open_mpi(comm) : ACU_OK;

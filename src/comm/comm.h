@@ -15,6 +15,9 @@
 
 enum { ACUI_COMM_MOST = 64 }; /* devices of a communicator */
 
+/* What ranks must agree on: kind, count, dtype, reduction, root. */
+enum { ACUI_FACTS = 5 };
+
 typedef struct acui_request acui_request;
 
 struct acu_comm {
@@ -65,13 +68,13 @@ struct acui_request {
     _Atomic(int) refs;
     acu_comm *comm; /* a reference */
     acui_mpi_post post;
-    int64_t facts[5];    /* kind, count, dtype, reduction, root: to compare with the other ranks' */
+    int64_t facts[ACUI_FACTS]; /* to compare with the other ranks' */
     acu_site site;
     acu_buffer *held[2]; /* what MPI reads and writes, from the post on */
 
     /* Thread.c's. */
     acui_request *next;
-    uint64_t late_at;     /* 0: never */
+    uint64_t late_at;     /* of acui_now(); 0: it has not begun */
     int64_t *all;         /* the facts of all ranks */
     uintptr_t mpi;        /* MPI's request */
     enum { ACUI_NEW, ACUI_CHECKING, ACUI_POSTED } state;

@@ -140,7 +140,7 @@ static acui_request *new_request(acu_comm *comm, const acui_collective *c, bool 
                               .rank = c->what.rank,
                               .is_root = c->what.rank == comm->rank,
                               .count = (int)c->part};
-    int64_t facts[] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
+    int64_t facts[ACUI_FACTS] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
     memcpy(r->facts, facts, sizeof facts);
     static char there; /* set to the address once that is known */
     r->post.in = c->in[0] ? &there : NULL;

@@ -11,17 +11,18 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/nap.h"
 #include "base/threads.h"
 #include "comm/comm.h"
 #include "engine/host/host.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <stdio.h>
-#include <time.h>
+
+enum { MPI_IS_NOT_HERE = -2, MPI_IS_NOT_USABLE = -1 };
 
 typedef struct job {
-    int (*run)(acu_comm *comm, char text[ACUI_MPI_WORDS]); /* MPI's code, or -1 with a text */
+    /* MPI's code, or one of these with a text. */
+    int (*run)(acu_comm *comm, char text[ACUI_MPI_WORDS]);
     acu_comm *comm; /* a reference */
     acu_status outcome;
     char text[ACUI_MPI_WORDS];
@@ -39,8 +40,7 @@ static struct {
     const acui_mpi *mpi; /* set by the first job */
     bool ours;       /* acuda initialised MPI */
     int open;        /* communicators that joined; the thread's */
-} us = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER,
-        .told = PTHREAD_COND_INITIALIZER};
+} us = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
@@ -109,10 +109,9 @@ static void word_of(int fact, int64_t value, char *word, size_t bytes)
 static bool agree(acui_request *r)
 {
     char mine[24], other[24];
-    enum { FACTS = 5 };
     for (int rank = 1; rank < r->comm->ranks; rank++)
-        for (int f = 0; f < FACTS; f++) {
-            int64_t a = r->all[f], b = r->all[rank * FACTS + f];
+        for (int f = 0; f < ACUI_FACTS; f++) {
+            int64_t a = r->all[f], b = r->all[rank * ACUI_FACTS + f];
             if (a == b)
                 continue;
             word_of(f, a, mine, sizeof mine);
@@ -153,7 +152,7 @@ static bool look_after(acui_request *r)
     interest is = interest_of(r, &promise);
     if (is == NOT_KNOWN_YET)
         return false;
-    bool late = promise && r->late_at && acui_now() > r->late_at;
+    bool late = promise && acui_now() > r->late_at;
     bool given_up = is == GONE || (promise && acu_promise_given_up(promise));
     if (!late && !given_up)
         return true;
@@ -204,18 +203,18 @@ static void post(acui_request *r)
 static void begin(acui_request *r)
 {
     if (!r->late_at)
-        r->late_at = r->comm->timeout ? acui_now() + r->comm->timeout : 0;
+        r->late_at = acui_deadline(r->comm->timeout);
     if (!is_compared(r)) {
         post(r);
         return;
     }
     int ranks = r->comm->ranks, code;
-    r->all = ACUI_NEW_ARRAY(int64_t, (size_t)ranks * 5);
+    r->all = ACUI_NEW_ARRAY(int64_t, (size_t)ranks * ACUI_FACTS);
     if (!r->all) {
         retire(r->comm, "there was no memory to compare what the ranks submit");
         return;
     }
-    code = us.mpi->exchange(r->comm->handle, r->facts, r->all, 5, &r->mpi);
+    code = us.mpi->exchange(r->comm->handle, r->facts, r->all, ACUI_FACTS, &r->mpi);
     r->state = ACUI_CHECKING;
     if (code != 0) {
         pop(r->comm);
@@ -335,9 +334,9 @@ static void do_job(job *j)
         us.mpi->words(code, j->text);
     pthread_mutex_lock(&us.lock);
     if (code != 0 && j->outcome == ACU_OK)
-        j->outcome = code == -2  ? ACU_ERR_NOT_FOUND
-                     : code == -1 ? ACU_ERR_NOT_SUPPORTED
-                                  : ACU_ERR_DRIVER;
+        j->outcome = code == MPI_IS_NOT_HERE     ? ACU_ERR_NOT_FOUND
+                     : code == MPI_IS_NOT_USABLE ? ACU_ERR_NOT_SUPPORTED
+                                                 : ACU_ERR_DRIVER;
     j->over = true;
     drop_job(j);
     pthread_cond_broadcast(&us.told);
@@ -363,17 +362,6 @@ static job *next_job(bool idle)
     return j;
 }
 
-/* Some tens of microseconds without pause, which a small collective takes; then longer ones. */
-static void pause_after(unsigned idle_turns)
-{
-    if (idle_turns < 200) {
-        sched_yield();
-        return;
-    }
-    struct timespec time = {.tv_nsec = idle_turns < 1000 ? 20000 : 200000};
-    nanosleep(&time, NULL);
-}
-
 static bool is_stopped(void)
 {
     pthread_mutex_lock(&us.lock);
@@ -387,14 +375,16 @@ static bool is_stopped(void)
 static void *run(void *unused)
 {
     bool idle = true;
-    unsigned turns = 0;
+    acui_nap nap = acui_nap_start(ACU_FOREVER); /* since something happened */
     while (!is_stopped()) {
+        const bool slept = idle;
         job *j = next_job(idle);
         if (j)
             do_job(j);
-        turns = turn(&idle) || j ? 0 : turns + 1;
-        if (!idle && turns)
-            pause_after(turns);
+        if (turn(&idle) || j || slept)
+            nap = acui_nap_start(ACU_FOREVER);
+        else if (!idle)
+            acui_nap_again(&nap);
     }
     return unused;
 }
@@ -428,18 +418,17 @@ static bool need_thread(void) /* lock held */
     return us.running;
 }
 
-/* 0: without limit. Lock held. */
+static void prepare(void)
+{
+    acui_cond_init(&us.told);
+}
+
+/* Lock held. */
 static void wait_for(const job *j, uint64_t timeout)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + timeout % 1000000000u;
-    until.tv_sec += (time_t)(timeout / 1000000000u + ns / 1000000000u);
-    until.tv_nsec = (long)(ns % 1000000000u);
-    int late = 0;
-    while (!j->over && late != ETIMEDOUT)
-        late = timeout == 0 ? pthread_cond_wait(&us.told, &us.lock)
-                            : pthread_cond_timedwait(&us.told, &us.lock, &until);
+    uint64_t deadline = acui_deadline(timeout);
+    while (!j->over && acui_cond_wait_until(&us.told, &us.lock, deadline))
+        ;
 }
 
 static acu_status do_and_wait(acu_comm *comm, int (*what)(acu_comm *, char *), uint64_t timeout,
@@ -448,6 +437,8 @@ static acu_status do_and_wait(acu_comm *comm, int (*what)(acu_comm *, char *), u
     job *j = ACUI_NEW(job);
     if (!j)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s a communicator", doing);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
     j->run = what;
     j->comm = acui_object_retain(comm);
     j->refs = 2;
@@ -483,19 +474,19 @@ static int start_mpi(char *text)
     bool is, was, multiple;
     if (!us.mpi && !(us.mpi = acui_mpi_find(looked, sizeof looked))) {
         snprintf(text, ACUI_MPI_WORDS, "no MPI is here: looked for %s", looked);
-        return -2;
+        return MPI_IS_NOT_HERE;
     }
     int code = us.mpi->state(&is, &was, &multiple);
     if (code != 0)
         return code;
     if (was) {
         snprintf(text, ACUI_MPI_WORDS, "MPI was finalised before, and starts only once");
-        return -1;
+        return MPI_IS_NOT_USABLE;
     }
     if (is && !us.ours && !multiple) {
         snprintf(text, ACUI_MPI_WORDS, "the program initialised MPI with less than "
                  "MPI_THREAD_MULTIPLE, so only its own thread may call it");
-        return -1;
+        return MPI_IS_NOT_USABLE;
     }
     code = is ? 0 : us.mpi->start();
     us.ours |= !is && code == 0;
@@ -521,12 +512,14 @@ static int join(acu_comm *comm, char *text)
 /* What was posted before is finished first, unless that may never be: then for a moment only. */
 static void finish(acu_comm *comm)
 {
-    enum { MOMENT = 1000 };
-    unsigned turns = 0;
-    while ((comm->posted || first_of(comm)) && !(comm->retired && turns > MOMENT)) {
+    uint64_t moment = acui_deadline(ACU_MS(50));
+    acui_nap nap = acui_nap_start(ACU_FOREVER);
+    while ((comm->posted || first_of(comm)) && !(comm->retired && acui_now() > moment)) {
         bool idle;
-        turns = turn(&idle) ? 0 : turns + 1;
-        pause_after(turns);
+        if (turn(&idle))
+            nap = acui_nap_start(ACU_FOREVER);
+        else
+            acui_nap_again(&nap);
     }
 }
 
@@ -557,5 +550,5 @@ acu_status acui_comm_join(acu_comm *comm, uint64_t timeout)
 
 acu_status acui_comm_leave(acu_comm *comm, uint64_t timeout)
 {
-    return do_and_wait(comm, leave, timeout == ACU_FOREVER ? 0 : timeout, "closing");
+    return do_and_wait(comm, leave, timeout, "closing");
 }

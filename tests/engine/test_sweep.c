@@ -198,7 +198,7 @@ static void use_comm(acu_device *device, acu_tensor *x)
     acu_future *b = submit(device, acu_comm_all_to_all(comm, to, x));
     finish(a); /* closing first would fail what waits for the device's thread */
     finish(b);
-    good(acu_comm_close(comm, 0));
+    good(acu_comm_close(comm, ACU_FOREVER));
 }
 
 /* Views, described before they run, as a prefix of tiles; and the same memory over DLPack. */

@@ -714,7 +714,7 @@ static acu_status opened_comm(acu_device *device, acu_comm **comm)
 
 static void close_comm(acu_comm *comm)
 {
-    assert_works(acu_comm_close(comm, 0));
+    assert_works(acu_comm_close(comm, ACU_FOREVER));
 }
 
 static acu_status use_other_released(bench *b, acu_object_kind kind)
@@ -736,7 +736,7 @@ static acu_status use_other_released(bench *b, acu_object_kind kind)
         RELEASED(file, acu_file_open("/dev/null", ACU_FILE_READ, &gone_), acu_file_release,
                  acu_file_size(gone_, &(uint64_t){0}));
     case ACU_OBJECT_COMM:
-        RELEASED(comm, opened_comm(device, &gone_), close_comm, acu_comm_close(gone_, 0));
+        RELEASED(comm, opened_comm(device, &gone_), close_comm, acu_comm_close(gone_, ACU_FOREVER));
     case ACU_OBJECT_EXTERNAL:
         RELEASED(external, imported(device, &gone_), acu_external_release, part_of(gone_));
     default:
