@@ -45,8 +45,8 @@ typedef struct acu_window_options {
  *
  * One launch, without temporary memory, which does not use tensor cores. For large networks in half
  * precision on a GPU use cuDNN: through PyTorch, 3 x 3 of 64 channels took a twelfth of the time in
- * f16 and less than half in f32, on an H200. This is for small networks, for f64, for any strides, for
- * bits that stay, and for devices without cuDNN.
+ * f16 and less than half in f32, on an H200. This is for small networks, for f64, for any strides,
+ * for bits that stay, and for devices without cuDNN.
  */
 #define acu_conv(x, weight, bias, options)                                                         \
     acu_op_conv(ACU_OPERAND(x), ACU_OPERAND(weight), ACU_TERM(bias), (options), ACU_SITE)

@@ -18,8 +18,8 @@
  * (f64: 2,048) is one launch for each dimension; a longer one is two or more, with temporary memory
  * as large as the operand; any other is a convolution (Bluestein), with some five times as much
  * memory, which took eight times as long for each element (65,537 beside 2^20, on an H200; cuFFT is
- * five to seven times as fast there). Errors grow with the logarithm of the length, as in NumPy: the same bits
- * on every device, but not those of cuFFT.
+ * five to seven times as fast there). Errors grow with the logarithm of the length, as in NumPy:
+ * the same bits on every device, but not those of cuFFT.
  *
  * cuFFT is looked for by the first of these operations in a process, when it is submitted, which
  * takes as long as to open a library. A plan is made for each shape, on one of acuda's

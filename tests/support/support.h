@@ -48,8 +48,8 @@ void test_software_only(void);
  * machine with a GPU allows it (some containers do not). */
 bool test_can_share(acu_device *device);
 
-/* Makes each driver call (or one of test_thin) fail once, each time on a device of its own: `before`,
- * which may be NULL, is called first, then the op that `make` returns is waited for. It must
+/* Makes each driver call (or one of test_thin) fail once, each time on a device of its own.
+ * `before`, which may be NULL, is called first, then the op that `make` returns is waited for. It must
  * succeed or fail, and harm nothing else. */
 void test_fail_each_call(void (*before)(void), acu_op *(*make)(void));
 
