@@ -49,8 +49,8 @@ void test_software_only(void);
 bool test_can_share(acu_device *device);
 
 /* Makes each driver call (or one of test_thin) fail once, each time on a device of its own.
- * `before`, which may be NULL, is called first, then the op that `make` returns is waited for. It must
- * succeed or fail, and harm nothing else. */
+ * `before`, which may be NULL, is called first, then the op that `make` returns is waited for. It
+ * must succeed or fail, and harm nothing else. */
 void test_fail_each_call(void (*before)(void), acu_op *(*make)(void));
 
 /* Submits with default options; must succeed. */
