@@ -13,14 +13,28 @@
 static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "print JSON", 0},
     {"top", 'n', "N", 0, "lines of each list (10)", 0},
+    {"svg", 's', "FILE", 0, "draw a picture instead, as SVG (-: to the standard output)", 0},
+    {"from", 'f', "MS", 0, "draw from so many milliseconds behind the beginning on", 0},
+    {"for", 'l', "MS", 0, "draw so many milliseconds", 0},
     {0}};
 
 typedef struct call {
     bool json;
     unsigned top;
+    const char *svg; /* NULL: sum up */
+    double from, length;
     trace_file trace;
     struct json_object *summary;
 } call;
+
+static double milliseconds(const char *value, struct argp_state *state)
+{
+    char *end;
+    double ms = strtod(value, &end);
+    if (end == value || *end || !(ms >= 0 && ms <= 1e9))
+        argp_error(state, "--from and --for take milliseconds, as 1.5, not \"%s\"", value);
+    return ms;
+}
 
 static error_t parse(int key, char *value, struct argp_state *state)
 {
@@ -34,6 +48,15 @@ static error_t parse(int key, char *value, struct argp_state *state)
         c->top = (unsigned)strtoul(value, &end, 10);
         if (*value < '1' || *value > '9' || *end)
             argp_error(state, "--top takes a number from 1 on, not \"%s\"", value);
+        return 0;
+    case 's':
+        c->svg = value;
+        return 0;
+    case 'f':
+        c->from = milliseconds(value, state);
+        return 0;
+    case 'l':
+        c->length = milliseconds(value, state);
         return 0;
     case ARGP_KEY_ARG:
         if (!trace_add(&c->trace, value))
@@ -412,6 +435,11 @@ int cli_trace(int count, char **words)
     call c = {.top = 10};
     argp_parse(&args, count, words, 0, NULL, &c);
     trace_sort(&c.trace);
+    if (c.svg) {
+        int status = trace_svg(&c.trace, c.svg, c.from, c.length);
+        trace_free(&c.trace);
+        return status;
+    }
     sum_all(&c);
     bool any = number(c.summary, "submissions") > 0;
     if (c.json)

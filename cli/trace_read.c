@@ -55,6 +55,14 @@ static bool next(part *p, field *f)
     return true;
 }
 
+static uint64_t fixed64(part p)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8 && p.at + i < p.end; i++)
+        value |= (uint64_t)p.at[i] << 8 * i;
+    return value;
+}
+
 /* ---- strings ---- */
 
 static size_t place_of(char *const *strings, size_t room, const unsigned char *text, size_t length)
@@ -236,6 +244,8 @@ static bool read_event(trace_file *trace, part p, uint64_t at)
         case 11: s.track = f.value; break;
         case 23: s.name = keep(trace, f.body); break;
         case 33: read_location(trace, &s, f.body); break;
+        case 47: s.flow = fixed64(f.body); break;
+        case 48: s.flow_to = fixed64(f.body); break;
         default: break;
         }
     }

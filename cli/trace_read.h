@@ -12,6 +12,7 @@ typedef struct trace_slice {
     unsigned line;
     const char *why, *how, *kind, *as, *status; /* notes; "" */
     uint64_t submission, device;
+    uint64_t flow, flow_to; /* an arrow that begins here, one that ends here; 0: none */
     int depth; /* 0: nothing of its track is around it; -1: an instant */
 } trace_slice;
 
@@ -40,5 +41,9 @@ bool trace_add(trace_file *trace, const char *path);
 void trace_sort(trace_file *trace); /* once all files are read: tracks can be found */
 const trace_track *trace_track_of(const trace_file *trace, uint64_t id); /* NULL: not described */
 void trace_free(trace_file *trace);
+
+/* In trace_svg.c: draws what happened from `from_ms` on, for `for_ms` (0: all the rest). Returns
+ * the exit status; an error was printed. */
+int trace_svg(const trace_file *trace, const char *path, double from_ms, double for_ms);
 
 #endif

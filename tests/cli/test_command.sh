@@ -203,6 +203,10 @@ expect 2 'name a trace' "$acuda" trace
 expect 2 'from 1 on' "$acuda" trace -n 0 d.pftrace
 expect 1 'nowhere' "$acuda" trace ./nowhere
 expect 1 'no trace' "$acuda" trace out
+expect 0 '<svg|device 0 stream|on the device|</svg>' "$acuda" trace --svg - d.pftrace
+expect 2 'take milliseconds' "$acuda" trace --from x d.pftrace
+expect 1 'nothing happened' "$acuda" trace --svg d.svg --from 1e8 d.pftrace
+expect 1 'nowhere/d.svg' "$acuda" trace --svg nowhere/d.svg d.pftrace
 if command -v python3 >/dev/null; then
     python3 - >known.pftrace <<'END'
 import sys
@@ -218,21 +222,24 @@ def field(number, value): # a number, or a string or message
     return varint(number << 3 | 2) + varint(len(value)) + value
 def packet(body): sys.stdout.buffer.write(field(1, body))
 def track(uuid, name): packet(field(60, field(1, uuid) + field(2, name)))
-def event(track, at, kind, name="", notes={}, line=0):
+def arrow(number, value): return varint(number << 3 | 1) + value.to_bytes(8, "little")
+def event(track, at, kind, name="", notes={}, line=0, more=b""):
     body = field(9, kind) + field(11, track) + field(23, name)
     for key, value in notes.items():
         body += field(4, field(10, key) + field(6 if isinstance(value, str) else 3, value))
-    packet(field(8, at * 1000000) + field(11, body + field(33, field(2, "a.c") + field(4, line))))
+    packet(field(8, at * 1000000) + field(11, body + more + field(33, field(2, "a.c") + field(4, line))))
 def piece(track, at, end, name, **more):
     event(track, at, 1, name, **more)
     event(track, end, 2)
-track(1, "submissions"); track(2, "device 0 stream 1"); track(3, "device 0 stream 2"); track(4, "parts")
+track(1, "submissions"); track(2, "device 0 stream 1"); track(3, "device 0 stream 2"); track(4, "parts"); track(5, "parts")
 piece(1, 0, 50, "all", notes={"status": "ACU_OK"})
 piece(2, 10, 20, "to", notes={"kind": "copy", "device": 0}, line=3)
 piece(3, 15, 30, "work", notes={"kind": "launch", "device": 0}, line=7)
 piece(2, 40, 50, "work", notes={"kind": "launch", "device": 0}, line=7)
+piece(5, 0, 20, "to", line=3)
 event(4, 0, 1, "work", line=7)
-event(4, 1, 3, "behind", notes={"why": "reads what that wrote", "how": "event"}, line=3)
+event(5, 1, 3, "awaited", more=arrow(47, 9))
+event(4, 1, 3, "behind", more=arrow(48, 9), notes={"why": "reads what that wrote", "how": "event"}, line=3)
 piece(4, 1, 6, "waits")
 event(4, 8, 2)
 END
@@ -250,6 +257,38 @@ assert [(o["what"], o["ns"]) for o in s["copies_alone"]] == [("to a.c:3", 5 * ms
 assert [(o["what"], o["ns"]) for o in s["waits"]] == [
     ("work a.c:7 behind a.c:3: reads what that wrote, event", 5 * ms)], s
 assert [(o["what"], o["ns"]) for o in s["stages"]] == [("waits", 5 * ms)], s'
+    # The same as a picture: 900 pixels from x = 150 on are the 50 ms.
+    "$acuda" trace --svg known.svg known.pftrace
+    cat >boxes.py <<'END'
+import sys, xml.etree.ElementTree as tree
+def boxes(path):
+    for box in tree.parse(path).iter("{http://www.w3.org/2000/svg}rect"):
+        hover = box.find("{http://www.w3.org/2000/svg}title")
+        if hover is not None:
+            yield hover.text, float(box.get("x")), float(box.get("width"))
+have = sorted(boxes(sys.argv[1]))
+want = sorted(eval(sys.argv[2]))
+assert have == want, have
+END
+    python3 boxes.py known.svg '[("to, copy: 10000.000 us\na.c:3", 330, 180),
+        ("work, launch: 15000.000 us\na.c:7", 420, 270), ("work, launch: 10000.000 us\na.c:7", 870, 180),
+        ("work: 8000.000 us\na.c:7", 150, 144), ("waits, work: 5000.000 us\na.c:0", 168, 90),
+        ("to: 20000.000 us\na.c:3", 150, 360)]'
+    # The arrow: from the end of what was awaited to when the waiting was over.
+    grep -q 'd="M510.00 [0-9.]*L258.00 [0-9.]*" stroke="#7a271a"' known.svg
+    # From 15 to 20 ms: both that were there fill it.
+    "$acuda" trace --svg - --from 15 --for 5 known.pftrace >part.svg
+    python3 boxes.py part.svg '[("to: 20000.000 us\na.c:3", 150, 900), ("to, copy: 10000.000 us\na.c:3", 150, 900),
+        ("work, launch: 15000.000 us\na.c:7", 150, 900)]'
+    # Too much for a picture.
+    python3 - >many.pftrace <<'END'
+import sys
+event = lambda at, kind: b"\x40" + at + b"\x5a\x04\x48" + kind + b"\x58\x01"
+track = b"\xe2\x03\x0f\x08\x01\x12\x0bsubmissions"
+packets = [track] + [event(bytes([i % 100 + 1]), bytes([k])) for i in range(6000) for k in (1, 2)]
+sys.stdout.buffer.write(b"".join(b"\x0a" + bytes([len(p)]) + p for p in packets))
+END
+    expect 1 '6000 things happened|--from and --for' "$acuda" trace --svg many.svg many.pftrace
 fi
 
 # ---- man page and completion ----
