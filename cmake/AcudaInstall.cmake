@@ -22,6 +22,7 @@ install(DIRECTORY kernels/cuda DESTINATION ${ACUDA_KERNELS_DIR})
 # The headers name pages of docs/, whose links lead to examples/; README.md has links to both, and to the
 # other pages here. The examples build where they are installed.
 install(FILES LICENSE-MIT LICENSE-APACHE README.md ARCHITECTURE.md CONTRIBUTING.md
+    CHANGELOG.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Man pages of section 3, from the headers.
 install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/man-pages\"
