@@ -51,6 +51,12 @@ _perspective = _declare(_lib, c_void_p, "acu_op_warp_perspective", c_void_p, POI
 _rotate = _declare(_lib, c_void_p, "acu_op_rotate", c_void_p, c_double, POINTER(Options), Site)
 _border = _declare(_lib, c_void_p, "acu_op_make_border", c_void_p, c_int64, c_int64, c_int64, c_int64,
                    POINTER(Options), Site)
+_separable = _declare(_lib, c_void_p, "acu_op_filter_separable", c_void_p, POINTER(c_float), c_int, POINTER(c_float),
+                      c_int, POINTER(Options), Site)
+_lut = _declare(_lib, c_void_p, "acu_op_lut", c_void_p, c_void_p, POINTER(Options), Site)
+_convert = _declare(_lib, c_void_p, "acu_op_convert_scale", c_void_p, c_int, c_double, c_double, Site)
+_composite = _declare(_lib, c_void_p, "acu_op_composite", c_void_p, c_void_p, c_bool, POINTER(Options), Site)
+_nms = _declare(_lib, c_void_p, "acu_op_nms", c_void_p, c_void_p, c_double, c_double, c_int64, Site)
 _slice = _declare(_lib, c_void_p, "acu_op_slice", c_void_p, acuda.Shape, acuda.Shape, acuda.Shape, Site)
 
 device = acuda.open_device(request=os.environ.get("ACUDA_TEST_DEVICE", "software").encode())
@@ -72,7 +78,7 @@ def shape(*dims):
 def up(array, window=True):
     """An op that yields the array on the device."""
     array = np.ascontiguousarray(array)
-    margins = [(1, 2), (2, 1)] + [(0, 0)] * (array.ndim - 2) if window else [(0, 0)] * array.ndim
+    margins = ([(1, 2), (2, 1)] + [(0, 0)] * array.ndim)[:array.ndim] if window else [(0, 0)] * array.ndim
     around = np.pad(array, margins, constant_values=np.array(251).astype(array.dtype))
     whole = device.upload(device.take(around))
     start = shape(*[m[0] for m in margins])
@@ -121,6 +127,31 @@ def run(name, image, *numbers, **given):
     kinds = [c_double if isinstance(n, float) else c_int for n in numbers]
     function = _declare(_lib, c_void_p, "acu_op_" + name, c_void_p, *kinds, POINTER(Options), Site)
     return down(function(up(image), *numbers, options(**given), _SITE))
+
+
+def filter_separable(image, across, vertical, **given):
+    taps = [(c_float * len(side))(*side) for side in (across, vertical)]
+    return down(_separable(up(image), taps[0], len(across), taps[1], len(vertical), options(**given), _SITE))
+
+
+def lut(image, table, **given):
+    return down(_lut(up(image), up(table), options(**given), _SITE))
+
+
+def convert_scale(image, dtype, scale, bias):
+    return down(_convert(up(image), DTYPES[dtype], scale, bias, _SITE))
+
+
+def normalize(image, **given):
+    return run("normalize", image, **given)
+
+
+def composite(under, over, premultiplied, **given):
+    return down(_composite(up(under), up(over), premultiplied, options(**given), _SITE))
+
+
+def nms(boxes, scores, overlap, least, most):
+    return down(_nms(up(boxes), up(scores), overlap, least, most, _SITE))
 
 
 def to_tensor(frames, height, width, **given):

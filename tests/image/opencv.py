@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Resizing and colours beside OpenCV. Run by test_opencv.sh."""
+"""The operations on images beside OpenCV. Run by test_opencv.sh."""
 import cv2
 import numpy as np
 
@@ -28,6 +28,12 @@ def same(what, have, want, most):
     count += 1
 
 
+def clear_places(h, w, to_h, to_w):
+    """OpenCV multiplies by a rounded ratio: where d * w / to_w is a whole number, it may be one less."""
+    rows, columns = np.arange(to_h) * h, np.arange(to_w) * w
+    return np.ix_((rows % to_h != 0) | (rows == 0), (columns % to_w != 0) | (columns == 0))
+
+
 # ---- resizing ----
 
 KINDS = {"linear": cv2.INTER_LINEAR, "cubic": cv2.INTER_CUBIC, "lanczos4": cv2.INTER_LANCZOS4,
@@ -41,13 +47,13 @@ for name, kind in KINDS.items():
             image = noise(h, w, channels, dtype=dtype)
             want = cv2.resize(image, (to_w, to_h), interpolation=kind)
             have = images.resize(image, to_h, to_w, filter=name)
-            same(f"{name} of {dtype.__name__}, {h} x {w} to {to_h} x {to_w}", have, want, most)
+            clear = clear_places(h, w, to_h, to_w) if name == "area" and to_h > h else ...
+            same(f"{name} of {dtype.__name__}, {h} x {w} to {to_h} x {to_w}", have[clear],
+                 want.reshape(have.shape)[clear], most)
 for h, w, to_h, to_w in sizes(8):
     image = noise(h, w, 3)
     want = cv2.resize(image, (to_w, to_h), interpolation=cv2.INTER_NEAREST)
-    # OpenCV multiplies by a rounded ratio: where d * w / to_w is a whole number, it may be one less.
-    rows, columns = np.arange(to_h) * h, np.arange(to_w) * w
-    clear = np.ix_((rows % to_h != 0) | (rows == 0), (columns % to_w != 0) | (columns == 0))
+    clear = clear_places(h, w, to_h, to_w)
     have = images.resize(image, to_h, to_w, filter="nearest", sampling=images.TOP_LEFT)
     same(f"nearest, {h} x {w} to {to_h} x {to_w}", have[clear], want[clear], 0)
 image = noise(48, 64, 3)
@@ -158,8 +164,9 @@ for h, w in ((1, 1), (1, 6), (5, 2), (34, 45)):
         what = f"of {h} x {w}, border {border}"
         same("box " + what, images.run("box_blur", image, 3, 5, border=border),
              cv2.blur(image, (5, 3), borderType=kind), 1)
-        same("Gaussian " + what, images.run("gaussian_blur", image, 7, 5, 1.3, border=border),
-             cv2.GaussianBlur(image, (5, 7), 1.3, 1.3, borderType=kind), 1)
+        # Of floats: OpenCV rounds the weights for bytes to 1/256, which makes two of 255 of them.
+        want = cv2.GaussianBlur(image.astype(np.float32), (5, 7), 1.3, 1.3, borderType=kind)
+        same("Gaussian " + what, images.run("gaussian_blur", image, 7, 5, 1.3, border=border), np.rint(want), 1)
         for dx, dy, size in ((1, 0, 3), (0, 1, 5), (1, 1, 3), (2, 0, 7)):
             same("Sobel " + what, images.run("sobel", image, dx, dy, size, border=border,
                                              dtype=images.DTYPES["float32"]),
@@ -183,4 +190,53 @@ for h, w in ((1, 1), (1, 6), (5, 2), (34, 45)):
     want = np.stack([cv2.calcHist([image], [c], None, [256], [0, 256])[:, 0] for c in range(3)])
     same("histogram", images.run("histogram", image), want, 0)
     same("equalize", images.run("equalize", gray), cv2.equalizeHist(gray), 1)
+    taps = [np.float32(random.random(n)) / n for n in (5, 3)]
+    for border in (2, 4):
+        want = cv2.sepFilter2D(image, cv2.CV_32F, *taps, borderType=BORDERS[border])
+        same("separable", images.filter_separable(image, *taps, border=border, dtype=images.DTYPES["float32"]), want,
+             0.01)
+    for table in (noise(256), noise(256, dtype=np.float32)):
+        same("a table", images.lut(image, table), cv2.LUT(image, table), 0)
+    tables = noise(3, 256)
+    same("a table for each channel", images.lut(image, tables), cv2.LUT(image, tables.T.reshape(1, 256, 3)), 0)
+    for gamma in (0.45, 1.0, 2.2):
+        table = np.rint((np.arange(256) / 255) ** gamma * 255).astype(np.uint8)
+        same(f"gamma {gamma}", images.run("gamma", image, gamma), cv2.LUT(image, table), 1)
+    for scale, bias in ((1.7, -30.0), (-1.0, 255.0), (0.25, 100.25)):
+        same("converted and scaled", images.convert_scale(image, "uint8", scale, bias),
+             cv2.addWeighted(image, scale, image, 0, bias), 1)
+        same("and to floats", images.convert_scale(image, "float32", scale, bias),
+             cv2.addWeighted(image, scale, image, 0, bias, dtype=cv2.CV_32F), 1e-3)
+    mean, deviation = (0.4, 0.5, 0.6), (0.2, 0.3, 0.25)
+    want = cv2.divide(cv2.subtract(image / np.float32(255), mean + (0,)), deviation + (1,))
+    same("normalised", images.normalize(image, dtype=images.DTYPES["float32"], mean=mean + (0,),
+                                        deviation=deviation + (1,)), want, 1e-5)
+    for factor in (0.6, 1.4):
+        want = cv2.addWeighted(image, factor, image, 0, 0)
+        same("brightness", images.run("adjust", image, factor, 1.0, 1.0, 0.0), want, 1)
+        want = cv2.addWeighted(image, factor, image, 0, 127.5 * (1 - factor))
+        same("contrast", images.run("adjust", image, 1.0, factor, 1.0, 0.0), want, 1)
+        luma = cv2.cvtColor(cv2.cvtColor(image / np.float32(255), cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB) * 255
+        want = cv2.addWeighted(image.astype(np.float32), factor, luma, 1 - factor, 0)
+        same("saturation", images.run("adjust", image, 1.0, 1.0, factor, 0.0), np.clip(np.rint(want), 0, 255), 1)
+    over = noise(h, w, 4)
+    alpha = cv2.cvtColor(over[:, :, 3], cv2.COLOR_GRAY2RGB) / np.float32(255)
+    under = image.astype(np.float32)
+    want = cv2.multiply(over[:, :, :3].astype(np.float32), alpha) + cv2.multiply(under, 1 - alpha)
+    same("composite", images.composite(image, over, False), np.rint(want), 1)
+    half = (over // 2) + np.uint8([0, 0, 0, 127])  # no colour is above its alpha
+    alpha = cv2.cvtColor(half[:, :, 3], cv2.COLOR_GRAY2RGB) / np.float32(255)
+    want = half[:, :, :3] + cv2.multiply(under, 1 - alpha)
+    same("composite, premultiplied", images.composite(image, half, True), np.rint(want), 1)
+
+# ---- boxes ----
+
+for n in (1, 2, 40):
+    corner, extent = random.integers(0, 90, (n, 2)), random.integers(5, 40, (n, 2))
+    boxes = np.concatenate([corner, corner + extent], 1).astype(np.float32)
+    scores = random.permutation(n).astype(np.float32) / n + np.float32(0.1)
+    kept = cv2.dnn.NMSBoxes(np.concatenate([corner, extent], 1).tolist(), scores.tolist(), 0.25, 0.4)
+    want = np.full(n, -1, np.int64)
+    want[:len(kept)] = np.ravel(kept)
+    same(f"nms of {n}", images.nms(boxes, scores, 0.4, 0.25, n), want, 0)
 print(f"{count} results agree with OpenCV {cv2.__version__}")
