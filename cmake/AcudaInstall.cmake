@@ -30,7 +30,7 @@ install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/man-pages\"
 install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/man/man3" DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES bench/RESULTS.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-    PATTERN CMakeLists.txt EXCLUDE PATTERN installed.cmake EXCLUDE PATTERN __pycache__ EXCLUDE)
+    PATTERN site EXCLUDE PATTERN CMakeLists.txt EXCLUDE PATTERN installed.cmake EXCLUDE PATTERN __pycache__ EXCLUDE)
 install(FILES examples/installed.cmake DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     RENAME CMakeLists.txt)
 # The pages' links to headers lead to the installed ones.

@@ -36,6 +36,9 @@ have_package()
     openmpi-bin) command -v mpiexec.openmpi >/dev/null ;;
     mpich) command -v mpiexec.mpich >/dev/null ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
+    python3-sphinx) /usr/bin/python3 -c "import sphinx" 2>/dev/null ;;
+    python3-myst-parser) /usr/bin/python3 -c "import myst_parser" 2>/dev/null ;;
+    furo) /usr/bin/python3 -c "import furo" 2>/dev/null ;;
     python3-opencv) /usr/bin/python3 -c 'import cv2' 2>/dev/null ;;
     python3-pil) python3 -c 'import PIL' 2>/dev/null || /usr/bin/python3 -c 'import PIL' 2>/dev/null ;;
     clang)

@@ -13,7 +13,7 @@ cmake --install "$1" --prefix "$work/usr" >"$work/log"
 
 # Wherever a header or a page names a page or an example, that is there.
 doc=$work/usr/share/doc/acuda
-for named in $(grep -rohE '(docs|examples)/[a-zA-Z0-9_/.-]+[a-z]' include README.md docs); do
+for named in $(grep -rohE --exclude-dir=site '(docs|examples)/[a-zA-Z0-9_/.-]+[a-z]' include README.md docs); do
     [ -e "$named" ] || continue # of what is built
     [ -e "$doc/$named" ] || { echo "$named is not installed" && exit 1; }
 done
