@@ -116,6 +116,7 @@
 #include <acuda/compile.h>
 #include <acuda/convolution.h>
 #include <acuda/device.h>
+#include <acuda/dnn.h>
 #include <acuda/driver.h>
 #include <acuda/explain.h>
 #include <acuda/external.h>

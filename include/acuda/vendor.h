@@ -40,6 +40,7 @@ ACU_BEGIN
     X(CUFFT, "cuFFT", "ACUDA_CUFFT", "nvidia-cufft")                                               \
     X(CUSPARSE, "cuSPARSE", "ACUDA_CUSPARSE", "nvidia-cusparse")                                   \
     X(CUSOLVER, "cuSOLVER", "ACUDA_CUSOLVER", "nvidia-cusolver")                                   \
+    X(CUDNN, "cuDNN", "ACUDA_CUDNN", "nvidia-cudnn-cu13")                                          \
     X(NPPIG, "NPP's geometry (libnppig)", "ACUDA_NPPIG", "nvidia-npp")                             \
     X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")
 

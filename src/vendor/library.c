@@ -82,7 +82,9 @@ static const char *resolve(const acui_library *library, void *opened)
 static void judge(const acui_library *library, int major, char *why, size_t bytes)
 {
     const acu_driver_info *driver = acu_driver_info_of();
-    int cuda = major >= library->with_13   ? 13 + (major - library->with_13)
+    bool asked = library->cuda && major >= library->oldest;
+    int cuda = asked                       ? (int)((*library->cuda)() / 1000)
+               : major >= library->with_13 ? 13 + (major - library->with_13)
                : major >= library->with_12 ? 12
                                            : 11;
     why[0] = '\0';
@@ -102,11 +104,13 @@ static bool open_one(const acui_vendor *find, const char *name)
     void *opened = acui_vendor_open(name);
     if (!opened)
         return false;
+    *library->property = NULL;
     const char *lacks = resolve(library, opened);
-    bool known = !lacks;
+    bool known = *library->property != NULL;
     for (int i = 0; i < 3 && known; i++)
         known = (*library->property)(i, &part[i]) == 0;
-    if (known)
+    why[0] = '\0';
+    if (known && (!lacks || part[0] < library->oldest)) /* an old one lacks calls, and is too old */
         judge(library, part[0], why, sizeof why);
     else if (lacks)
         snprintf(why, sizeof why, "has no %s", lacks);

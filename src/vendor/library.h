@@ -33,6 +33,7 @@ typedef struct acui_library {
     int oldest;  /* the oldest major version whose calls these are */
     int with_12, with_13; /* the major versions that came with CUDA 12 and 13, and need a driver of
                            * that age */
+    size_t (**cuda)(void); /* or its call that says for which CUDA it was made, 12040; NULL: none */
     const acui_symbol *symbols;
     size_t symbol_count;
     const acui_vendor_status *statuses;

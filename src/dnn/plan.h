@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A plan: all of cuDNN's objects for one kind of operation and shape. graph.c describes it to the
+ * backend API, engines.c chooses an engine for that, plan.c makes the whole and runs it.
+ */
+#ifndef ACUI_DNN_PLAN_H
+#define ACUI_DNN_PLAN_H
+
+#include "dnn/cudnn.h"
+
+/* Descriptors of the backend API that live together. Once something failed, nothing more is done,
+ * and `status` says that. */
+typedef struct acui_dnn_set {
+    acui_cudnn_desc *all;
+    size_t count, room;
+    acu_status status;
+} acui_dnn_set;
+
+acui_cudnn_desc acui_dnn_new(acui_dnn_set *set, int type); /* NULL: it failed */
+void acui_dnn_put(acui_dnn_set *set, acui_cudnn_desc d, int name, int type, int64_t count,
+                  const void *values);
+void acui_dnn_finish(acui_dnn_set *set, acui_cudnn_desc d); /* no more is put */
+void acui_dnn_end_set(acui_dnn_set *set);
+
+/* Of an attribute's values. */
+enum {
+    ACUI_CUDNN_HANDLE = 0,
+    ACUI_CUDNN_DATA_TYPE = 1,
+    ACUI_CUDNN_BOOLEAN = 2,
+    ACUI_CUDNN_INT64 = 3,
+    ACUI_CUDNN_FLOAT = 4,
+    ACUI_CUDNN_VOID_PTR = 6,
+    ACUI_CUDNN_CONVOLUTION_MODE = 7,
+    ACUI_CUDNN_HEUR_MODE = 8,
+    ACUI_CUDNN_NUMERICAL_NOTE = 11,
+    ACUI_CUDNN_POINTWISE_MODE = 14,
+    ACUI_CUDNN_DESCRIPTOR = 15
+};
+
+/* The graph of the operation. NULL: set->status says why. */
+acui_cudnn_desc acui_dnn_graph(acui_dnn_set *set, acui_cudnn_handle handle,
+                               const acui_dnn_key *key);
+
+/* An engine that is ready, and the temporary memory that it needs. */
+typedef struct acui_dnn_engine {
+    acui_cudnn_desc plan;
+    size_t bytes;
+} acui_dnn_engine;
+
+enum { ACUI_DNN_ENGINES = 8 }; /* are measured */
+
+void acui_dnn_end_engine(acui_dnn_engine *engine);
+
+typedef struct acui_dnn_plan {
+    acui_cudnn_handle handle;
+    acui_dnn_set set;
+    acui_dnn_engine engine[2]; /* the one to use; one for when there is too little memory */
+    int engines;
+    acui_cudnn_desc y, bias, activation; /* what is left to do after the engine; NULL: nothing */
+} acui_dnn_plan;
+
+/* Choose engines for the graph. NOT_SUPPORTED: there are none. The device is entered. */
+acu_status acui_dnn_choose(acui_dnn_plan *plan, acui_cudnn_desc graph, acu_device *device,
+                           const acui_dnn_key *key);
+
+/* Which of the engines is the fastest, on a stream and memory of its own; 0 if that can not be
+ * told. */
+int acui_dnn_fastest(acui_cudnn_handle handle, const acui_dnn_engine *engines, int count,
+                     acu_device *device, const acui_dnn_key *key);
+
+/* Run an engine with the values at these addresses (0: there is none). */
+acu_status acui_dnn_execute(acui_cudnn_handle handle, const acui_dnn_engine *engine,
+                            void *const *at, void *memory);
+
+acu_status acui_dnn_make(acu_device *device, const void *key, bool first, void **made);
+void acui_dnn_end(void *made);
+
+#endif
