@@ -136,7 +136,7 @@ template <typename H, int WIDTH> struct attention {
             all += __shfl_xor_sync(0xffffffffu, all, 1);
             all += __shfl_xor_sync(0xffffffffu, all, 2);
             const long long r = row + h * 8;
-            const bool sees = !p.causal || r + p.keys - p.queries >= 0;
+            const bool sees = p.keys > 0 && (!p.causal || r + p.keys - p.queries >= 0);
             const float by = sees ? __frcp_rn(all) : 0;
             if (r >= p.queries)
                 continue;

@@ -55,7 +55,8 @@ ACU_API void acu_op_split(acu_op *x, int dimension, const int64_t *sizes, acu_op
  *   REFLECT    c b | a b c | b a     mirrored at the outermost elements
  *   SYMMETRIC  b a | a b c | c b     mirrored at the edges
  *   WRAP       b c | a b c | a b     from the other end
- * The last three go on back and forth, or round and round, as far as needed.
+ * The last three go on back and forth, or round and round, as far as needed. Only a number can be
+ * put around a dimension of no elements.
  */
 typedef enum acu_pad_mode {
     ACU_PAD_EDGE,

@@ -11,7 +11,8 @@
  *
  * They follow the rules of ops.h; for f16, bf16, f32 and f64, of any strides (so also for channels
  * that come last in memory: acu_permute). The result is dense, unless acu_into says where it goes,
- * which can not be an operand. Errors, of the submit: DTYPE, SHAPE, INVALID (an option), SHARED,
+ * which can not be an operand. The batch may be empty, and conv's channels; other dimensions have
+ * elements. Errors, of the submit: DTYPE, SHAPE, INVALID (an option), SHARED,
  * NOT_SUPPORTED (options of a newer version), and those of launches.
  */
 #ifndef ACUDA_CONVOLUTION_H

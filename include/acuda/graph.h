@@ -51,10 +51,10 @@ typedef struct acu_graph_options {
  * cuGraphKernelNodeSetAttribute for launches with attributes, cuGraphInstantiateWithFlags,
  * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes; for calls, cuStreamCreate,
  * cuStreamBeginCapture, what the call itself uses, cuStreamEndCapture, cuGraphAddChildGraphNode and
- * cuStreamDestroy. Errors: those of planning; INVALID (there is nothing to run); NOT_SUPPORTED,
- * naming the part, for what a graph can not hold, and for a driver that lacks a call; CAPTURE,
- * naming the op, for a call that enqueues what CUDA can not capture; CALLBACK, and a library's
- * errors; IN_CALLBACK in a callback.
+ * cuStreamDestroy. Errors: those of planning; INVALID (there is nothing to run, as with nothing but
+ * empty tensors); NOT_SUPPORTED, naming the part, for what a graph can not hold, and for a driver
+ * that lacks a call; CAPTURE, naming the op, for a call that enqueues what CUDA can not capture;
+ * CALLBACK, and a library's errors; IN_CALLBACK in a callback.
  */
 ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_graph_options *options,
                                   acu_graph **graph);

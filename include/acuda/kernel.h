@@ -203,7 +203,8 @@ ACU_API void acu_kernel_release(acu_kernel *kernel);
 /*
  * How a kernel is launched. A grid of zeros means the grid of the launch's partitions. A block of
  * zeros means 256 threads in x, or the kernel's maximum if that is less. If x is set, a y or z of
- * zero counts as one; an x of zero beside others is refused (LIMIT).
+ * zero counts as one; with an x of zero beside others there are no blocks: the launch is checked
+ * and yields its arguments, and nothing runs.
  */
 typedef struct acu_config {
     unsigned grid[3], block[3];
@@ -298,11 +299,12 @@ ACU_API acu_status acu_kernel_max_cluster(acu_kernel *kernel, const acu_config *
  */
 ACU_API acu_status acu_module_global(acu_module *module, const char *name, acu_buffer **buffer);
 
-/* One thread for each of `n` elements: 256 threads per block, and as many blocks as that takes. If
- * n is less than 1, or needs more blocks than a grid has, the launch is refused (LIMIT). */
+/* One thread for each of `n` elements: 256 threads per block, and as many blocks as that takes,
+ * none for 0. If n is negative, or needs more blocks than a grid has, the launch is refused
+ * (LIMIT). */
 static inline acu_config acu_for_num_elems(int64_t n)
 {
-    int64_t blocks = n > 0 ? (n - 1) / 256 + 1 : 0;
+    int64_t blocks = n > 0 ? (n - 1) / 256 + 1 : n;
     acu_config c = ACU_GRID_BLOCK(blocks, 1, 1, 256, 1, 1);
     return c;
 }

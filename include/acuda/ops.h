@@ -23,7 +23,11 @@
  * are never mixed: acu_convert makes a change of precision explicit.
  *
  * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension,
- * extents must be equal, or one of them is 1 or missing.
+ * extents must be equal, or one of them is 1 or missing. Tensors without elements, and without
+ * dimensions (ACU_RANK_0), give what they give in NumPy, except that results which there have no
+ * dimensions, such as sums over all of them, have one here, [1]. Operations that call a library
+ * (product.h, blas.h, solver.h, sparse.h, npp.h) and those of image.h refuse empty operands
+ * (SHAPE).
  *
  * f16 and bf16 are computed in float and rounded once, to nearest, ties to even. tf32 counts as
  * f32. A bool is true if its byte is anything but 0 (other libraries, kernels and acu_reinterpret
@@ -111,7 +115,7 @@ static inline acu_op *acui_term_long_double(long double number, acu_site site)
  * computed in double, or in 64-bit integers, and rounded once.
  *
  * acu_arange: start, start + step, ... up to but not including `end`: ceil((end - start) / step)
- * elements, at least one. For integer dtypes all three must be integers from -2^53 to 2^53, and
+ * elements, or none. For integer dtypes all three must be integers from -2^53 to 2^53, and
  * values that the dtype does not hold wrap around.
  * acu_linspace: `count` evenly spaced values from start to end, both included (one value: start);
  * start and end are finite, the dtype is floating point.
@@ -280,7 +284,9 @@ ACU_BEGIN
 
 /*
  * Reduce the elements along some dimensions to one value: acu_sum(x, ACU_ALL), acu_mean(x,
- * ACU_DIMS(-1)). If no dimension remains, the result is a tensor of one element. Sums, products,
+ * ACU_DIMS(-1)). If no dimension remains, the result is a tensor of one element, [1]. Of no
+ * elements, a sum, norm and "any" is 0, a product and "all" 1, a mean NaN, and the others are
+ * refused (SHAPE). Sums, products,
  * means and norms are accumulated in double, or for integers in 64 bits, and rounded once, in an
  * order that follows from the shape: every run gives the same bits. op_kinds.h lists dtypes; sums
  * and products of integers and bool are of i64 or u64, and means of them of f64.

@@ -27,8 +27,8 @@ ACU_BEGIN
     acu_op_var(ACU_OPERAND(x), (dims), (correction), true, ACU_SITE)
 ACU_API acu_op *acu_op_var(acu_op *x, acu_dims dims, double correction, bool root, acu_site site);
 
-/* log(sum(exp(x))) over dimensions, without overflow. Minus infinity where all are that; NaN if any
- * is. For floating point. */
+/* log(sum(exp(x))) over dimensions, without overflow. Minus infinity where all are that, or there
+ * are none; NaN if any is. For floating point. */
 #define acu_logsumexp(x, dims) acu_op_logsumexp(ACU_OPERAND(x), (dims), ACU_SITE)
 ACU_API acu_op *acu_op_logsumexp(acu_op *x, acu_dims dims, acu_site site);
 

@@ -22,16 +22,22 @@ ACU_API const char *acu_dtype_name(acu_dtype dtype); /* "f32"; "?" for no dtype 
 ACU_API size_t acu_dtype_bytes(acu_dtype dtype);     /* 0 for no dtype */
 ACU_API acu_dtype_kind acu_dtype_kind_of(acu_dtype dtype);
 
-/* One to six dimensions of at least one element each. In a dense tensor the last one is contiguous
- * (row-major). */
+/*
+ * Up to six dimensions. In a dense tensor the last one is contiguous (row-major). As in NumPy, a
+ * shape without dimensions, ACU_RANK_0, is that of a single number, and a dimension may have 0
+ * elements. Such an empty tensor is dense and takes part in everything: what would run for each of
+ * its elements does not run. It has an address (its buffer has room for one element), which nothing
+ * reads.
+ */
 #define ACU_MAX_RANK 6
 typedef struct acu_shape {
     int rank;
     int64_t dim[ACU_MAX_RANK];
 } acu_shape;
 
-/* ACU_SHAPE(16, 16): one to six extents. */
+/* ACU_SHAPE(16, 16): one to six extents. ACU_RANK_0: none. */
 #ifdef __cplusplus
+#define ACU_RANK_0 (acu_shape{})
 ACU_END /* templates can not have C's linkage */
 template <typename... N> constexpr acu_shape acui_shape(N... extents)
 {
@@ -40,6 +46,7 @@ template <typename... N> constexpr acu_shape acui_shape(N... extents)
 ACU_BEGIN
 #define ACU_SHAPE(...) acui_shape(__VA_ARGS__)
 #else
+#define ACU_RANK_0 ((acu_shape){.rank = 0})
 #define ACU_SHAPE(...)                                                                             \
     ((acu_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
 #endif
@@ -86,20 +93,19 @@ ACU_API size_t acu_tensor_pitch(const acu_tensor *tensor);
  * through one is seen through all. Dimensions may be counted from the end: -1 is the last. op.h has
  * the same as operations. Errors: SHAPE, in words and numbers.
  */
-/* Elements start[d] .. end[d]-1 of each dimension, at least one; with steps, every step[d]-th of
- * these, beginning with the first. These numbers, and the index of acu_tensor_select, do not count
- * from the end; steps are positive, because strides in acuda are. */
+/* Elements start[d] .. end[d]-1 of each dimension, none if both are equal; with steps, every
+ * step[d]-th of these, beginning with the first. These numbers, and the index of acu_tensor_select,
+ * do not count from the end; steps are positive, because strides in acuda are. */
 ACU_API acu_status acu_tensor_slice(acu_tensor *tensor, const int64_t *start, const int64_t *end,
                                     acu_tensor **view);
 ACU_API acu_status acu_tensor_slice_step(acu_tensor *tensor, const int64_t *start,
                                          const int64_t *end, const int64_t *step,
                                          acu_tensor **view);
 /* One index of a dimension, which the view no longer has: row 3 is acu_tensor_select(t, 0, 3,
- * &row). The only dimension can not be removed; use a slice of one element instead. */
+ * &row). Of one dimension, it leaves ACU_RANK_0. */
 ACU_API acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index,
                                      acu_tensor **view);
-/* Remove a dimension of one element, unless it is the only dimension; insert one at that place (-1:
- * as the last). */
+/* Remove a dimension of one element; insert one at that place (-1: as the last). */
 ACU_API acu_status acu_tensor_squeeze(acu_tensor *tensor, int dimension, acu_tensor **view);
 ACU_API acu_status acu_tensor_unsqueeze(acu_tensor *tensor, int dimension, acu_tensor **view);
 /* Dimension d of the view is dimension order[d] of the tensor. */

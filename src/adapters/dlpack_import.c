@@ -55,21 +55,20 @@ static acu_status check_shape(const acui_dl_tensor *from, acu_dtype dtype, acu_s
     if (from->rank < 0 || from->rank > ACU_MAX_RANK || (from->rank > 0 && !from->shape))
         return acui_fail(ACU_ERR_SHAPE, "a DLPack tensor of %d dimensions%s; there are at most %d",
                          from->rank, from->shape ? "" : " without a shape", ACU_MAX_RANK);
-    shape->rank = from->rank ? from->rank : 1; /* rank 0, a single number, becomes one element */
-    shape->dim[0] = 1;
+    shape->rank = from->rank;
     for (int d = 0; d < from->rank; d++)
         shape->dim[d] = from->shape[d];
     ACUI_TRY(acui_shape_check(*shape, dtype, NULL));
     int64_t dense = 1;
     for (int d = shape->rank - 1; d >= 0; d--) {
-        strides[d] = from->strides && from->rank ? from->strides[d] : dense;
+        strides[d] = from->strides ? from->strides[d] : dense;
         if (strides[d] < 0 && shape->dim[d] > 1)
             return acui_fail(ACU_ERR_SHAPE,
                              "dimension %d of a DLPack tensor has a stride of %lld: strides "
                              "are not negative; copy it on the other side first",
                              d, (long long)strides[d]);
         strides[d] = shape->dim[d] > 1 ? strides[d] : dense;
-        dense *= shape->dim[d];
+        dense *= shape->dim[d] ? shape->dim[d] : 1;
     }
     return ACU_OK;
 }
@@ -101,12 +100,18 @@ static acu_status refuse_device(const acu_device *device, const acui_dl_tensor *
         device->info.ordinal);
 }
 
+static bool is_on(const acu_device *device, const acui_dl_tensor *from)
+{
+    bool software = from->device.type == ACUI_DL_EXTENSION;
+    bool gpu = from->device.type == ACUI_DL_CUDA || from->device.type == ACUI_DL_CUDA_MANAGED;
+    return from->device.id == device->info.ordinal && (device->info.software ? software : gpu);
+}
+
 static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t bytes,
                        acu_buffer **buffer)
 {
     char *data = (char *)from->data + from->byte_offset;
     acu_user none = {.data = NULL};
-    bool software = device->info.software, same = from->device.id == device->info.ordinal;
     switch (from->device.type) {
     case ACUI_DL_CPU:
         return acu_buffer_wrap_pageable(device, data, bytes, none, buffer);
@@ -114,11 +119,11 @@ static acu_status wrap(acu_device *device, const acui_dl_tensor *from, size_t by
         return acu_buffer_wrap_host(device, data, bytes, none, buffer);
     case ACUI_DL_CUDA:
     case ACUI_DL_CUDA_MANAGED:
-        if (software || !same)
+        if (!is_on(device, from))
             return refuse_device(device, from);
         return acu_buffer_wrap_device(device, (CUdeviceptr)data, bytes, none, buffer);
     case ACUI_DL_EXTENSION:
-        if (!software || !same)
+        if (!is_on(device, from))
             return refuse_device(device, from);
         return acu_buffer_wrap_device(device, (CUdeviceptr)data, bytes, none, buffer);
     default:
@@ -147,6 +152,30 @@ static acu_status order(acu_device *device, acu_buffer *buffer, size_t bytes, in
     return status;
 }
 
+/* An empty tensor, whose address may be NULL, gets memory of acuda's; the struct is over at
+ * once. */
+static acu_status import_empty(acu_device *device, const acui_dl_tensor *from, acu_dtype dtype,
+                               acu_shape shape, imported *i, acu_tensor **tensor)
+{
+    static _Alignas(16) char nothing[16]; /* never read or written */
+    acu_buffer *buffer = NULL;
+    acui_dl_tensor somewhere = *from;
+    somewhere.data = nothing;
+    somewhere.byte_offset = 0;
+    bool host = from->device.type == ACUI_DL_CPU || from->device.type == ACUI_DL_CUDA_HOST;
+    if (host)
+        somewhere.device.type = ACUI_DL_CPU;
+    acu_status status = host || !is_on(device, from)
+                            ? wrap(device, &somewhere, acu_dtype_bytes(dtype), &buffer)
+                            : acu_buffer_create(device, acu_dtype_bytes(dtype), &buffer);
+    if (status == ACU_OK)
+        status = acu_tensor_create(buffer, 0, dtype, shape, tensor);
+    acu_buffer_release(buffer);
+    if (status == ACU_OK)
+        put_aside(i);
+    return status;
+}
+
 static acu_status import(acu_device *device, struct DLManagedTensorVersioned *managed,
                          intptr_t stream, imported *i, acu_tensor **tensor)
 {
@@ -162,6 +191,8 @@ static acu_status import(acu_device *device, struct DLManagedTensorVersioned *ma
     size_t bytes = 0;
     acu_buffer *buffer = NULL;
     ACUI_TRY(check_shape(from, dtype, &shape, strides));
+    if (acu_shape_elements(shape) == 0)
+        return import_empty(device, from, dtype, shape, i, tensor);
     ACUI_TRY(count_bytes(shape, strides, dtype, &bytes));
     ACUI_TRY(wrap(device, from, bytes, &buffer));
     acu_status status = acu_tensor_create_strided(buffer, 0, dtype, shape, strides, tensor);

@@ -171,7 +171,9 @@ static acu_op *plan(acu_planning *p)
     memcpy(&r, p->data, sizeof r);
     const kind *k = r.kind;
     acu_arg args[4];
-    acu_op *failed = check(p, k, &r.blas);
+    acu_op *failed = acui_refuse_empty(p, k->name);
+    if (!failed)
+        failed = check(p, k, &r.blas);
     if (failed)
         return failed;
     size_t count = k->count;

@@ -508,7 +508,9 @@ static acu_op *plan(acu_planning *p)
     memset(&x, 0, sizeof x);
     x.p = p;
     memcpy(&x.r, p->data, sizeof x.r);
-    acu_op *failed = check(&x);
+    acu_op *failed = acui_refuse_empty(p, name);
+    if (!failed)
+        failed = check(&x);
     if (failed)
         return failed;
     describe(&x);

@@ -45,7 +45,7 @@ static acu_op *check(const acu_planning *p, const request *r)
     if (!t)
         return refuse(p, r, ACU_ERR_INVALID, "it takes a tensor");
     acu_shape shape = acu_tensor_shape(t);
-    bool pairs = r->kind != TO_COMPLEX;
+    const int pairs = r->kind != TO_COMPLEX;
     if (acu_tensor_dtype(t) != ACU_F32 && acu_tensor_dtype(t) != ACU_F64)
         return refuse(p, r, ACU_ERR_DTYPE, "it must be f32 or f64");
     if (r->rank < 1 || r->rank > 3)
@@ -59,6 +59,10 @@ static acu_op *check(const acu_planning *p, const request *r)
         return refuse(p, r, ACU_ERR_SHAPE, "there is no room for the dimension of the pairs");
     if (r->kind == TO_REAL && (r->n < 1 || shape.dim[shape.rank - 2] != r->n / 2 + 1))
         return refuse(p, r, ACU_ERR_SHAPE, "the dimension before the pairs must be n / 2 + 1");
+    for (int d = 1; d <= r->rank; d++)
+        if (shape.dim[shape.rank - pairs - d] == 0)
+            return refuse(p, r, ACU_ERR_SHAPE, "there are no numbers along a dimension of the "
+                          "transform");
     if (!is_dense(t) || (p->out.tensor && !is_dense(p->out.tensor)))
         return refuse(p, r, ACU_ERR_INVALID, "it, and where its result goes, must be dense "
                       "(acu_dup makes a dense copy)");
@@ -143,7 +147,7 @@ static acu_op *plan(acu_planning *p)
     acu_shape shape = extents_of(p->values[0].tensor, r);
     acui_fft fft = describe(shape, dtype, r);
     acu_op *out = acui_result(p, name, dtype, result_of(shape, r));
-    if (acu_op_status(out, NULL) != ACU_OK)
+    if (acu_op_status(out, NULL) != ACU_OK || acu_shape_elements(shape) == 0)
         return out;
     if (!is_by_cufft(p->device))
         return by_own(p, r, dtype, shape, out);

@@ -38,6 +38,9 @@ static acu_op *read_list(acu_planning *p, const char *name, size_t i, const want
                            w->what, acui_value_words(value, words));
     const int64_t *strides = acu_tensor_strides(value->tensor);
     int d = s.rank - w->rank;
+    if (d && s.dim[0] == 0)
+        return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s takes lists of one image or more, not "
+                           "%s", name, acui_value_words(value, words));
     *images = d ? s.dim[0] : 0;
     *count = s.dim[d];
     *to = (acui_strides){.image = d ? strides[0] : 0, .row = strides[d],

@@ -50,6 +50,9 @@ acu_op *acui_view_of(acu_planning *p, const char *name, const acu_val *value, ac
         return acu_op_fail(ACU_ERR_INVALID, name, p->site, "%s takes an image in a tensor, not %s",
                            name, acui_value_words(value, words));
     int rank = acu_tensor_shape(value->tensor).rank;
+    if (acu_tensor_elements(value->tensor) == 0)
+        return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s takes an image, and %s has no pixels",
+                           name, acui_value_words(value, words));
     if (rank < 2 || rank > 4)
         return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s takes an image of 2, 3 or 4 "
                            "dimensions, not %s", name, acui_value_words(value, words));

@@ -176,7 +176,7 @@ bool acui_layout_overlaps(const acui_layout *l, uint64_t dst, uint64_t src)
 bool acui_tensors_overlap(const acu_tensor *a, const acu_tensor *b)
 {
     acui_extent of_a = acui_tensor_extent(a), of_b = acui_tensor_extent(b);
-    if (a->buffer != b->buffer || !acui_extents_overlap(&of_a, &of_b))
+    if (a->buffer != b->buffer || a->empty || b->empty || !acui_extents_overlap(&of_a, &of_b))
         return false;
     acui_layout x = acui_layout_to_dense(a), y = acui_layout_to_dense(b);
     terms t = {.below = (int64_t)x.run, .above = (int64_t)y.run, .looks = LOOKS};

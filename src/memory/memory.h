@@ -54,6 +54,7 @@ struct acu_tensor {
                             * known */
     bool exact;         /* the extent contains nothing else */
     bool dense;
+    bool empty;         /* a dimension of 0 */
     bool repeats;       /* elements may share memory, so it must not be written */
     uint8_t element_bytes;
     acu_dtype dtype;

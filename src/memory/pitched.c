@@ -12,6 +12,9 @@ static acu_status check_image(acu_shape shape, acu_dtype dtype, size_t *row)
     char words[96];
     size_t bytes;
     ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
+    if (acu_shape_elements(shape) == 0)
+        return acui_fail(ACU_ERR_SHAPE, "an image of %s has no pixels",
+                         acui_shape_words(shape, words));
     if (shape.rank != 2 && shape.rank != 3)
         return acui_fail(ACU_ERR_SHAPE, "an image is [height, width] or [height, width, channels], "
                          "not %s", acui_shape_words(shape, words));

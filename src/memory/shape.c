@@ -9,16 +9,21 @@
 #define SHAPE_WORDS 96 /* what callers provide: the extents of a shape whose bytes fit have 19
                         * digits in all, and a few more */
 
-/* The product of the extents, if they are valid and it fits. */
+/* The product of the extents, if they are valid and it fits; that of an empty shape without its
+ * zeros too, because strides are made of it. */
 static bool count_elements(acu_shape shape, int64_t *elements)
 {
-    if (shape.rank < 1 || shape.rank > ACU_MAX_RANK)
+    if (shape.rank < 0 || shape.rank > ACU_MAX_RANK)
         return false;
     int64_t product = 1;
-    for (int d = 0; d < shape.rank; d++)
-        if (shape.dim[d] < 1 || __builtin_mul_overflow(product, shape.dim[d], &product))
+    bool empty = false;
+    for (int d = 0; d < shape.rank; d++) {
+        empty |= shape.dim[d] == 0;
+        if (shape.dim[d] < 0 ||
+            (shape.dim[d] && __builtin_mul_overflow(product, shape.dim[d], &product)))
             return false;
-    *elements = product;
+    }
+    *elements = empty ? 0 : product;
     return true;
 }
 
@@ -53,15 +58,14 @@ acu_status acui_shape_check(acu_shape shape, acu_dtype dtype, size_t *bytes)
     size_t size = acu_dtype_bytes(dtype);
     if (size == 0)
         return acui_fail(ACU_ERR_DTYPE, "%d is no element type", (int)dtype);
-    if (shape.rank < 1 || shape.rank > ACU_MAX_RANK)
-        return acui_fail(ACU_ERR_SHAPE, "a shape has 1 to %d dimensions, this one has %d",
+    if (shape.rank < 0 || shape.rank > ACU_MAX_RANK)
+        return acui_fail(ACU_ERR_SHAPE, "a shape has 0 to %d dimensions, this one has %d",
                          ACU_MAX_RANK, shape.rank);
     char words[SHAPE_WORDS];
     int64_t elements = 0, total = 0;
     for (int d = 0; d < shape.rank; d++)
-        if (shape.dim[d] < 1)
-            return acui_fail(ACU_ERR_SHAPE, "shape %s: dimension %d has %" PRId64 " elements, and "
-                                            "needs at least one",
+        if (shape.dim[d] < 0)
+            return acui_fail(ACU_ERR_SHAPE, "shape %s: dimension %d has %" PRId64 " elements",
                              acui_shape_words(shape, words), d, shape.dim[d]);
     if (!count_elements(shape, &elements) ||
         __builtin_mul_overflow(elements, (int64_t)size, &total))

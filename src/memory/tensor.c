@@ -14,7 +14,7 @@ void acui_dense_strides(acu_shape shape, int64_t *strides)
     int64_t stride = 1;
     for (int d = shape.rank - 1; d >= 0; d--) {
         strides[d] = stride;
-        stride *= shape.dim[d];
+        stride *= shape.dim[d] ? shape.dim[d] : 1;
     }
 }
 
@@ -29,8 +29,8 @@ static bool is_dense(acu_shape shape, const int64_t *strides)
     return true;
 }
 
-/* Bytes from the start of the first element to the end of the last; 0 if the number does not
- * fit. */
+/* Bytes from the start of the first element to the end of the last, of a tensor that is not empty;
+ * 0 if the number does not fit. */
 static uint64_t span(acu_dtype dtype, acu_shape shape, const int64_t *strides)
 {
     int64_t last = 0, bytes = 0;
@@ -127,7 +127,7 @@ static void find_windows(acu_tensor *t, const int *order, int count)
 static void find_gaps(acu_tensor *t)
 {
     int order[ACU_MAX_RANK];
-    t->dense = t->exact = is_dense(t->shape, t->strides);
+    t->dense = t->exact = t->empty || is_dense(t->shape, t->strides);
     if (t->dense)
         return;
     int count = by_stride(t, order);
@@ -136,6 +136,18 @@ static void find_gaps(acu_tensor *t)
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
+
+/*
+ * An empty tensor has a place too, so that it has an address and an order behind what made it: one
+ * byte, wherever it was cut out of, or the buffer's first where that is the end of the buffer.
+ */
+static void place_empty(acu_tensor *t)
+{
+    t->empty = true;
+    t->span = 1;
+    if (t->offset >= t->buffer->bytes)
+        t->offset = 0;
+}
 
 acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, acu_shape shape,
                            const int64_t *strides, acu_tensor **tensor)
@@ -152,7 +164,10 @@ acu_status acui_tensor_new(acu_buffer *buffer, size_t offset, acu_dtype dtype, a
     t->shape = shape;
     for (int d = 0; d < shape.rank; d++)
         t->strides[d] = strides[d];
-    t->span = span(dtype, shape, strides);
+    if (acu_shape_elements(shape) == 0)
+        place_empty(t);
+    else
+        t->span = span(dtype, shape, strides);
     find_gaps(t);
     *tensor = t;
     return ACU_OK;
@@ -181,8 +196,9 @@ static acu_status check_place(const acu_buffer *buffer, size_t offset, acu_dtype
             "a tensor of %s can not start at byte %zu of a buffer at 0x%llx: elements of "
             "%zu bytes are aligned to their size",
             acu_dtype_name(dtype), offset, (unsigned long long)address, acu_dtype_bytes(dtype));
-    uint64_t bytes = span(dtype, shape, strides);
-    if (bytes == 0)
+    bool empty = acu_shape_elements(shape) == 0;
+    uint64_t bytes = empty ? 0 : span(dtype, shape, strides);
+    if (bytes == 0 && !empty)
         return acui_fail(ACU_ERR_LIMIT, "a tensor of %s %s with these strides spans more bytes "
                                         "than 64 bits count",
                          acu_dtype_name(dtype), acui_shape_words(shape, words));
@@ -229,7 +245,7 @@ static acu_status tensor_over(acu_status (*make)(acu_device *, size_t, acu_buffe
     size_t bytes = 0;
     ACUI_TRY(acui_shape_check(shape, dtype, &bytes));
     acu_buffer *buffer = NULL;
-    ACUI_TRY(make(device, bytes, &buffer));
+    ACUI_TRY(make(device, bytes ? bytes : acu_dtype_bytes(dtype), &buffer));
     int64_t strides[ACU_MAX_RANK];
     acui_dense_strides(shape, strides);
     acu_status st = acui_tensor_new(buffer, 0, dtype, shape, strides, tensor);

@@ -39,6 +39,9 @@ static acu_status check_dimension(const acu_tensor *tensor, int dimension, int m
 {
     char words[96];
     int rank = tensor->shape.rank + more;
+    if (rank == 0)
+        return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s, which has none", dimension,
+                         acui_tensor_words(tensor, words));
     *place = dimension < 0 ? dimension + rank : dimension;
     if (*place >= 0 && *place < rank)
         return ACU_OK;
@@ -64,13 +67,13 @@ static acu_status slice_dimension(layout *v, int d, int64_t start, int64_t end, 
         return acui_fail(ACU_ERR_SHAPE,
                          "a slice of dimension %d in steps of %" PRId64 ": steps are 1 or more", d,
                          step);
-    if (start < 0 || start >= end || end > v->shape.dim[d])
+    if (start < 0 || start > end || end > v->shape.dim[d])
         return acui_fail(ACU_ERR_SHAPE,
                          "a slice from %" PRId64 " to %" PRId64
                          " of dimension %d, which has %" PRId64 " elements",
                          start, end, d, v->shape.dim[d]);
     v->offset += (size_t)(start * v->strides[d]) * acu_dtype_bytes(v->dtype);
-    v->shape.dim[d] = (end - start - 1) / step + 1;
+    v->shape.dim[d] = end > start ? (end - start - 1) / step + 1 : 0;
     if (v->shape.dim[d] > 1) /* otherwise it is never used, and might not fit */
         v->strides[d] *= step;
     return ACU_OK;
@@ -111,10 +114,6 @@ acu_status acu_tensor_select(acu_tensor *tensor, int dimension, int64_t index, a
     if (index < 0 || index >= tensor->shape.dim[d])
         return acui_fail(ACU_ERR_SHAPE, "%s has no index %" PRId64 " in dimension %d",
                          acui_tensor_words(tensor, words), index, d);
-    if (tensor->shape.rank == 1)
-        return acui_fail(ACU_ERR_SHAPE, "%s has one dimension, and would have none left; take a "
-                                        "slice of one element",
-                         acui_tensor_words(tensor, words));
     layout v = layout_of(tensor);
     ACUI_TRY(slice_dimension(&v, d, index, index + 1, 1));
     remove_dimension(&v, d);
@@ -129,10 +128,10 @@ acu_status acu_tensor_squeeze(acu_tensor *tensor, int dimension, acu_tensor **vi
     int d;
     ACUI_TRY(check(tensor, view, __func__));
     ACUI_TRY(check_dimension(tensor, dimension, 0, &d));
-    if (tensor->shape.dim[d] != 1 || tensor->shape.rank == 1)
-        return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s can not be dropped: it %s", d,
-                         acui_tensor_words(tensor, words),
-                         tensor->shape.rank == 1 ? "is the only one" : "has more than one element");
+    if (tensor->shape.dim[d] != 1)
+        return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s can not be dropped: it has %" PRId64
+                                        " elements",
+                         d, acui_tensor_words(tensor, words), tensor->shape.dim[d]);
     layout v = layout_of(tensor);
     remove_dimension(&v, d);
     return make(tensor, &v, view);
@@ -164,7 +163,7 @@ acu_status acu_tensor_permute(acu_tensor *tensor, const int *order, acu_tensor *
 {
     char words[96];
     ACUI_TRY(check(tensor, view, __func__));
-    if (!order)
+    if (!order && tensor->shape.rank)
         return acui_fail(ACU_ERR_INVALID, "acu_tensor_permute: the order is NULL");
     layout from = layout_of(tensor), v = from;
     unsigned seen = 0;
@@ -229,10 +228,14 @@ static acu_status infer_extent(const acu_tensor *tensor, acu_shape *shape)
                              acui_shape_words(*shape, to));
         else if (shape->dim[d] == ACU_REST)
             open = d;
-        else if (shape->dim[d] < 1 || __builtin_mul_overflow(known, shape->dim[d], &known))
+        else if (shape->dim[d] < 0 || __builtin_mul_overflow(known, shape->dim[d], &known))
             return ACU_OK; /* the shape is refused later */
     if (open < 0)
         return ACU_OK;
+    if (known == 0)
+        return acui_fail(ACU_ERR_SHAPE, "shape %s: beside an extent of 0, any number could take "
+                                        "the place of ACU_REST (-1)",
+                         acui_shape_words(*shape, to));
     if (elements % known)
         return acui_fail(ACU_ERR_SHAPE, "%s has %" PRId64 " elements, which %s does not divide",
                          acui_tensor_words(tensor, words), elements, acui_shape_words(*shape, to));
@@ -306,6 +309,8 @@ acu_status acu_tensor_flatten(acu_tensor *tensor, acu_tensor **view)
 static bool resize(layout *v, size_t from, size_t to)
 {
     int last = v->shape.rank - 1;
+    if (last < 0)
+        return false;
     int64_t more = from > to ? (int64_t)(from / to) : 1,
             fewer = to > from ? (int64_t)(to / from) : 1;
     if (v->shape.dim[last] != 1 && v->strides[last] != 1)

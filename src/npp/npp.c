@@ -236,7 +236,9 @@ static acu_op *plan(acu_planning *p)
     memset(&data, 0, sizeof data);
     memcpy(&r, p->data, sizeof r);
     data.npp.count = r.count;
-    acu_op *failed = check(p, &r, &data.npp);
+    acu_op *failed = acui_refuse_empty(p, names[r.kind]);
+    if (!failed)
+        failed = check(p, &r, &data.npp);
     if (failed)
         return failed;
     for (size_t i = 0; i < p->count; i++)

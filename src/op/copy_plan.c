@@ -221,7 +221,7 @@ static acu_status plan_between(acui_plan *plan, const acu_op *op, acu_tensor *ds
 acu_status acui_plan_copy(acui_plan *plan, const acu_op *op, acu_tensor *dst, acu_tensor *src)
 {
     bool to = acui_on_device(dst), from = acui_on_device(src);
-    if (acui_copy_is_idle(dst, src)) {
+    if (src->empty || acui_copy_is_idle(dst, src)) {
         plan->passes_on = true;
         return ACU_OK;
     }

@@ -188,6 +188,8 @@ static acu_status plan_memset(acui_plan *plan, const acu_op *op, acu_tensor *ten
 
 acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor, uint64_t bits)
 {
+    if (tensor->empty)
+        return ACU_OK;
     acui_layout layout = acui_layout_of(tensor, tensor);
     size_t element = layout.element;
     acui_layout_sort(&layout);

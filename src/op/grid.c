@@ -15,7 +15,7 @@
 static acu_status check_tiles(const acu_val *value)
 {
     const acu_shape *shape = &value->tensor->shape;
-    for (int d = 0; d < shape->rank; d++) {
+    for (int d = 0; d < shape->rank && !value->tensor->empty; d++) {
         int64_t tile = value->tile.dim[d];
         if (value->grid[shape->rank - 1 - d] == 0)
             return acui_fail(ACU_ERR_LIMIT, "a partition into %lld tiles in one dimension",
@@ -51,6 +51,7 @@ static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partiti
             return ACU_OK;
         }
         unsigned blocks = mapped_blocks(op->u.call.kernel, &values[i]);
+        grid[1] = grid[2] = 1;
         grid[0] = blocks > grid[0] ? blocks : grid[0];
     }
     return ACU_OK;
@@ -63,6 +64,8 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
     const char *name = op->u.call.kernel->name;
     ACUI_TRY(check_tiles(value));
     bool fits = true, prefix = value->mode == ACU_PREFIX;
+    if (value->tensor->empty && grid[0] == 0)
+        return ACU_OK;
     for (int i = 0; i < 3; i++)
         fits &= value->mode == ACU_MAPPED || grid[i] == tiles[i] || (prefix && grid[i] < tiles[i]);
     if (fits)
@@ -79,15 +82,11 @@ acu_status acui_launch_find_grid(const acu_op *op, const acu_val *values, acu_co
 {
     unsigned *grid = config->grid;
     const acu_val *giver = NULL;
-    for (int mode = 0; mode <= ACU_MAPPED && grid[0] == 0; mode++)
+    for (int mode = 0; mode <= ACU_MAPPED && !acui_grid_is_given(grid); mode++)
         ACUI_TRY(take_grid(op, values, (acu_partition_mode)mode, grid, &giver));
-    if (grid[0] == 0 && (grid[1] || grid[2])) /* what acu_for_num_elems gives for 0 elements */
-        return acui_fail(ACU_ERR_LIMIT, "the launch of %s has a grid of 0 blocks in x: nothing is "
-                                        "launched for no elements",
-                         op->u.call.kernel->name);
-    if (grid[0] == 0 && op->u.call.arg_count == 0)
+    if (!acui_grid_is_given(grid) && op->u.call.arg_count == 0)
         grid[0] = 1; /* a launch without arguments has nothing to take one from */
-    if (grid[0] == 0)
+    if (!acui_grid_is_given(grid))
         return acui_fail(ACU_ERR_LIMIT,
                          "the launch of %s has no grid: give one (acu_for_num_elems, "
                          "ACU_GRID_BLOCK), or a partition to take it from",

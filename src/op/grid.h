@@ -9,6 +9,19 @@
 #include <acuda/tile.h>
 #include <string.h>
 
+/* 0 in x beside others is a grid too, of no blocks: an empty partition's, and what
+ * acu_for_num_elems gives for no elements. */
+static inline bool acui_grid_is_given(const unsigned grid[3])
+{
+    return grid[0] || grid[1] || grid[2];
+}
+
+/* Whether the launch, whose grid is complete, has no blocks: it is checked, and nothing happens. */
+static inline bool acui_launches_nothing(const acu_config *config)
+{
+    return config->grid[0] == 0;
+}
+
 /* Tiles along an extent, rounded up; 0: more than a grid can have. Fast for the common cases: a
  * tile that is a power of two needs no division, and numbers of 32 bits divide faster. */
 static inline unsigned acui_tiles(int64_t extent, int64_t tile)
@@ -47,8 +60,8 @@ static inline acu_status acui_launch_grid(const acu_op *op, const acu_val *value
     const acu_val *first = tiling->first;
     if (!first && config->grid[0])
         return ACU_OK;
-    if (!first || tiling->mixed || config->grid[0] || !first->grid[0] || !first->grid[1] ||
-        !first->grid[2])
+    if (!first || tiling->mixed || acui_grid_is_given(config->grid) || !first->grid[0] ||
+        !first->grid[1] || !first->grid[2])
         return acui_launch_find_grid(op, values, config);
     memcpy(config->grid, first->grid, sizeof first->grid);
     return ACU_OK;

@@ -246,6 +246,8 @@ static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place,
     const acu_val *list = values->list + base;
     bool early;
     ACUI_TRY(acui_launch_check(op, list, &config, &early));
+    if (acui_launches_nothing(&config))
+        return ACU_OK;
     return early ? acui_kernel_config_early(kernel, &config)
                  : acui_kernel_config_check(kernel, &config);
 }

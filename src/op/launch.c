@@ -248,10 +248,12 @@ static acu_status plan_in_full(acui_plan *plan, acu_op *op, acui_values *values)
     ACUI_TRY(acui_plan_args(plan, op, kernel->module->device, values, &counts));
     const acu_val *list = values->list + base;
     ACUI_TRY(acui_launch_check(op, list, &config, &m.early));
-    ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
-                     : acui_launch_configure(plan, kernel, &config));
-    measure(op, list, &counts, &m);
-    ACUI_TRY(add_launch(plan, op, list, &config, &m));
+    if (!acui_launches_nothing(&config)) {
+        ACUI_TRY(m.early ? acui_kernel_config_early(kernel, &config)
+                         : acui_launch_configure(plan, kernel, &config));
+        measure(op, list, &counts, &m);
+        ACUI_TRY(add_launch(plan, op, list, &config, &m));
+    }
     if (!counts.of[ACU_NONE])
         op->u.call.arg_count = op->input_count = 0; /* the values took everything from the
                                                      * arguments */

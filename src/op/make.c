@@ -217,6 +217,8 @@ static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *place, acu
         return ACU_ERR_INVALID;
     acu_tensor *tensor;
     ACUI_TRY(acui_plan_tensor(plan, op, device, op->u.make.dtype, op->u.make.shape, &tensor));
+    if (tensor->empty)
+        return push_owned(values, tensor);
     acui_node *node = acui_plan_node(plan, ACUI_NODE_UPLOAD, op, device, 1);
     if (!node || acui_node_touch(plan, node, tensor, ACU_WRITE) != ACU_OK) {
         acu_tensor_release(tensor);
@@ -241,7 +243,7 @@ const acui_op_class acui_class_CONST = {
 static acu_status check_const(acu_dtype dtype, acu_shape shape, const void *memory, size_t *bytes)
 {
     ACUI_TRY(acui_shape_check(shape, dtype, bytes));
-    if (!memory)
+    if (!memory && *bytes)
         return acui_fail(ACU_ERR_INVALID, "acu_const got no memory to copy from");
     if (*bytes > ACU_CONST_MAX)
         return acui_fail(ACU_ERR_LIMIT, "acu_const copies at most %d bytes, not %zu; copy more "
@@ -259,6 +261,8 @@ acu_op *acu_op_const(acu_dtype dtype, acu_shape shape, const void *memory, acu_s
         return op;
     op->u.make.dtype = dtype;
     op->u.make.shape = shape;
+    if (bytes == 0)
+        return op;
     op->u.make.data = acui_alloc(bytes);
     if (!op->u.make.data)
         return acui_op_abandon(op);

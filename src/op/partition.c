@@ -15,13 +15,17 @@
 static inline bool count_tiles(const acu_tensor *tensor, const acu_shape *tile, unsigned grid[3])
 {
     int rank = tensor->shape.rank;
-    if (rank > ACU_TILE_MAX_RANK || tile->rank != rank)
+    if (rank == 0 || rank > ACU_TILE_MAX_RANK || tile->rank != rank)
         return false;
     grid[1] = grid[2] = 1;
     for (int d = 0; d < rank; d++) {
         if (tile->dim[d] < 1)
             return false;
         grid[rank - 1 - d] = acui_tiles(tensor->shape.dim[d], tile->dim[d]);
+    }
+    if (tensor->empty) { /* no tiles */
+        grid[0] = 0;
+        grid[1] = grid[2] = 1;
     }
     return true;
 }
@@ -30,6 +34,8 @@ static acu_status refuse_tile(const acu_tensor *tensor, const acu_shape *tile)
 {
     char words[96], tile_words[96];
     acui_tensor_words(tensor, words);
+    if (tensor->shape.rank == 0)
+        return acui_fail(ACU_ERR_SHAPE, "%s has no dimension to be partitioned along", words);
     if (tensor->shape.rank > ACU_TILE_MAX_RANK)
         return acui_fail(ACU_ERR_SHAPE, "%s has more than %d dimensions, the most that a partition "
                          "has", words, ACU_TILE_MAX_RANK);

@@ -52,6 +52,10 @@ static acu_op *check(const acu_planning *p, acu_dtype to)
         return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to %s: it "
                            "has more numbers than 64 bits count", acui_value_words(x, words),
                            acu_dtype_name(to));
+    if ((from == ACU_F4E2M1FNX2 || to == ACU_F4E2M1FNX2) && from != to && shape.rank == 0)
+        return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to %s: "
+                           "pairs of numbers lie along the last dimension, and there is none",
+                           acui_value_words(x, words), acu_dtype_name(to));
     if (to == ACU_F4E2M1FNX2 && from != to && shape.dim[shape.rank - 1] % 2)
         return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to "
                            "f4e2m1fnx2, whose elements are pairs of numbers along the last "

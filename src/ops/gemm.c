@@ -251,7 +251,8 @@ acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launc
     acui_library *library = &acui_library_CUBLAS;
     acui_handles *handles;
     gemm g;
-    if (!is_known(from->dtype) || acui_library_refusal(library, device) || !to_gemm(from, &g))
+    if (from->k == 0 || !is_known(from->dtype) || acui_library_refusal(library, device) ||
+        !to_gemm(from, &g))
         return launch;
     if (acui_handles_of(library, device, NULL, 0, &handles) != ACU_OK) {
         acu_op *failed =

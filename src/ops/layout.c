@@ -29,8 +29,8 @@ static void set_division(acui_index *index, int d)
 {
     uint64_t dim = (uint64_t)index->dim[d];
     unsigned shift = 0;
-    if (index->wide || dim > INT32_MAX)
-        return; /* the kernel divides by dim itself */
+    if (index->wide || dim > INT32_MAX || dim == 0)
+        return; /* the kernel divides by dim itself; or, without elements, never does */
     while (((uint64_t)1 << shift) < dim)
         shift++;
     index->shift[d] = shift;

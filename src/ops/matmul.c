@@ -93,6 +93,9 @@ static acu_op *check(plan *m)
         return refuse(m, ACU_ERR_INVALID, "it takes two tensors");
     m->dtype = acu_tensor_dtype(values[0].tensor);
     char class = acui_class_of(m->dtype);
+    if (acu_tensor_shape(values[0].tensor).rank == 0 ||
+        acu_tensor_shape(values[1].tensor).rank == 0)
+        return refuse(m, ACU_ERR_SHAPE, "it takes matrices and vectors, and acu_mul numbers");
     if (acu_tensor_dtype(values[1].tensor) != m->dtype || !class || m->dtype == ACU_BOOL)
         return refuse(m, ACU_ERR_DTYPE, "both must be of the same of f32, tf32, f64, f16, bf16 and "
                       "the integers");
@@ -213,8 +216,8 @@ static acu_op *plan_matmul(acu_planning *p)
     acu_op *failed = check(&m);
     if (failed)
         return failed;
-    if (acu_shape_elements(m.shape) < 0)
-        return acui_result(p, "matmul", m.dtype, m.result); /* which says that there are too many
+    if (acu_shape_elements(m.shape) <= 0)
+        return acui_result(p, "matmul", m.dtype, m.result); /* which says if there are too many
                                                             * elements */
     lay_out(&m);
     if (p->out.tensor)

@@ -25,6 +25,16 @@ const acu_tensor *acui_number_operand(acu_planning *p, const char *name, size_t 
     return NULL;
 }
 
+acu_op *acui_refuse_empty(acu_planning *p, const char *name)
+{
+    char words[ACUI_OPS_WORDS];
+    for (size_t i = 0; i < p->count; i++)
+        if (p->values[i].tensor && acu_tensor_elements(p->values[i].tensor) == 0)
+            return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s: operand %zu, %s, has no elements",
+                               name, i, acui_value_words(&p->values[i], words));
+    return NULL;
+}
+
 int acui_dimension(int dimension, int rank)
 {
     int d = dimension < 0 ? dimension + rank : dimension;

@@ -47,6 +47,9 @@ acu_op *acui_no_dimension(acu_planning *p, const char *name, int dimension);
 const acu_tensor *acui_tensor_operand(acu_planning *p, const char *name, size_t i, acu_op **failed);
 /* The same, of a dtype that numbers or bool have (acui_class_of). */
 const acu_tensor *acui_number_operand(acu_planning *p, const char *name, size_t i, acu_op **failed);
+/* The refusal of operands that have no elements, for operations by libraries that take none; NULL:
+ * all have some. */
+acu_op *acui_refuse_empty(acu_planning *p, const char *name);
 /* acui_result, for operations that read places other than the one that they write: it refuses the
  * operands themselves too. */
 acu_op *acui_result_apart(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);

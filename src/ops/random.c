@@ -34,7 +34,7 @@ static acu_op *plan_random(acu_planning *p)
 static acu_op *make(const request *r, acu_site site)
 {
     int64_t elements = acu_shape_elements(r->shape);
-    if (elements < 1) /* acu_op_empty says what is wrong with the shape */
+    if (elements < 0) /* acu_op_empty says what is wrong with the shape */
         return acu_op_named(acu_op_empty(r->dtype, r->shape, site), r->name);
     if (r->params.offset < 0 || r->params.offset > INT64_MAX - elements)
         return acu_op_fail(ACU_ERR_INVALID, r->name, site,

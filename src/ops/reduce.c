@@ -7,6 +7,7 @@
  */
 #include "ops/ops.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,7 +109,7 @@ static void fold(const plan *r, bool reduced, acui_index *index, acui_operand *a
     for (int d = 0; d < r->shape.rank; d++) {
         bool in_result = !r->reduced[d] || r->what.dims.keep;
         int64_t own = acu_tensor_strides(r->x)[d], extent = r->shape.dim[d], other = 0;
-        if (in_result && !r->reduced[d])
+        if (in_result && !r->reduced[d] && extent)
             dense /= extent;
         if (in_result)
             other = out ? acu_tensor_strides(out)[place++] : dense;
@@ -238,6 +239,30 @@ static acu_op *launch(plan *r, acu_op *out)
     return finish(r, out, acu_op_nth(first, 2, r->p->site), family, class);
 }
 
+/* Of no elements: what adding, multiplying, ... nothing gives; the mean is NaN. */
+static acu_op *of_none(plan *r)
+{
+    char words[ACUI_OPS_WORDS];
+    acu_reduction kind = r->what.kind;
+    uint64_t bits = 0;
+    bool one = kind == ACU_REDUCE_PROD || kind == ACU_REDUCE_ALL;
+    if (kind != ACU_REDUCE_SUM && kind != ACU_REDUCE_NORM && kind != ACU_REDUCE_ANY &&
+        kind != ACU_REDUCE_MEAN && !one)
+        return acu_op_fail(ACU_ERR_SHAPE, r->name, r->p->site, "%s of %s: there is none among no "
+                           "elements", r->name, acui_value_words(&r->p->values[0], words));
+    acu_val of = {.kind = ACU_SCALAR, .dtype = ACU_F64};
+    const double number = kind == ACU_REDUCE_MEAN ? NAN : one;
+    memcpy(&of.bits, &number, sizeof number);
+    if (acu_dtype_kind_of(r->to) != ACU_KIND_FLOAT)
+        bits = one;
+    else
+        acui_stored_bits(&of, r->to, &bits, words);
+    acu_op *out = acui_result(r->p, r->name, r->to, r->result);
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    return acu_op_fill(out, acu_arg_scalar(r->to, bits), r->p->site);
+}
+
 /* Of integers: their sum, in 64 bits, by their number. The sum of 64-bit integers might not fit, so
  * these become doubles first. */
 static acu_op *mean_of_integers(plan *r, char class)
@@ -266,6 +291,10 @@ static acu_op *plan_reduce(acu_planning *p)
     char class = acui_class_of(acu_tensor_dtype(r.x));
     if (r.what.kind == ACU_REDUCE_MEAN && (class == 'i' || class == 'l'))
         return mean_of_integers(&r, class);
+    if (acu_shape_elements(r.result) == 0)
+        return acui_result(p, r.name, r.to, r.result);
+    if (acu_tensor_elements(r.x) == 0)
+        return of_none(&r);
     lay_out(&r);
     acu_op *out = acui_result(p, r.name, r.to, r.result);
     if (acu_op_status(out, NULL) != ACU_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where results go, and launches of built-in kernels (ops.h). */
+/* Where results go, and launches of built-in kernels (ops.h). Without elements there are no blocks,
+ * and such a launch does nothing. */
 #include "ops/ops.h"
 
 acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape)

@@ -64,9 +64,13 @@ static int64_t count_whole(int64_t start, int64_t end, int64_t step)
 acu_op *acu_op_arange(acu_dtype dtype, double start, double end, double step, acu_site site)
 {
     double count = (end - start) / step;
-    if (!(count > 0 && count < 0x1p53))
+    if (!(count < 0x1p53) || !isfinite(count))
         return acu_op_fail(ACU_ERR_SHAPE, "arange", site, "arange from %g to %g in steps of %g has "
-                           "no elements, or no end", start, end, step);
+                           "no end", start, end, step);
+    if (count <= 0) {
+        count = 0;
+        end = start;
+    }
     int64_t elements = (int64_t)count + ((double)(int64_t)count < count);
     if (!is_real(dtype) && !(is_whole(start) && is_whole(end) && is_whole(step)))
         return acu_op_fail(ACU_ERR_DTYPE, "arange", site, "arange of %s from %g to %g in steps of "
@@ -94,9 +98,9 @@ static double step_of(double start, double end, int64_t count)
 
 acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count, acu_site site)
 {
-    if (count < 1)
-        return acu_op_fail(ACU_ERR_SHAPE, "linspace", site, "linspace of %lld elements, and needs "
-                           "at least one", (long long)count);
+    if (count < 0)
+        return acu_op_fail(ACU_ERR_SHAPE, "linspace", site, "linspace of %lld elements",
+                           (long long)count);
     if (!is_real(dtype))
         return acu_op_fail(ACU_ERR_DTYPE, "linspace", site, "linspace of %s: floating point is "
                            "needed", acu_dtype_name(dtype));
@@ -115,10 +119,8 @@ acu_op *acu_op_linspace(acu_dtype dtype, double start, double end, int64_t count
 
 acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64_t diagonal, acu_site site)
 {
-    if (rows < 1 || columns < 1)
-        return acu_op_fail(ACU_ERR_SHAPE, "eye", site,
-                           "eye of %lld rows and %lld columns, and needs "
-                           "at least one of each",
+    if (rows < 0 || columns < 0)
+        return acu_op_fail(ACU_ERR_SHAPE, "eye", site, "eye of %lld rows and %lld columns",
                            (long long)rows, (long long)columns);
     sequence s = {.name = "eye",
                   .dtype = dtype,

@@ -147,6 +147,8 @@ static acu_op *plan_softmax(acu_planning *p)
                            "%s along dimension %d of %s: there is "
                            "none",
                            name_of(r), r->dimension, acui_value_words(x, words));
+    if (acu_shape_elements(shape) == 0)
+        return acui_result(p, name_of(r), dtype, shape);
     acui_softmax params = {.dtype = (int)dtype, .log = r->log};
     lay_out(&params, x->tensor, p->out.tensor, dimension);
     acu_op *out = acui_result(p, name_of(r), dtype, shape);
@@ -213,6 +215,10 @@ static acu_op *plan_cross_entropy(acu_planning *p)
         return refuse_loss(p, ACU_ERR_DTYPE, "targets are i32 or i64");
     if (shape.rank != 2 || rows.rank != 1 || rows.dim[0] != shape.dim[0])
         return refuse_loss(p, ACU_ERR_SHAPE, "logits are [batch, classes], and targets [batch]");
+    if (rows.dim[0] == 0)
+        return acui_result_apart(p, "cross_entropy", dtype, rows);
+    if (shape.dim[1] == 0)
+        return refuse_loss(p, ACU_ERR_SHAPE, "there are no classes");
     acui_softmax params = {.dtype = (int)dtype, .log = true};
     lay_out(&params, x, NULL, 1);
     const int64_t out_stride = p->out.tensor ? acu_tensor_strides(p->out.tensor)[0] : 1;

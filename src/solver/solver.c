@@ -289,7 +289,9 @@ static acu_op *plan(acu_planning *p)
     x.p = p;
     x.kind = r.kind;
     x.uplo = (acu_uplo)r.uplo;
-    acu_op *failed = check_matrix(&x);
+    acu_op *failed = acui_refuse_empty(p, r.kind->info.name);
+    if (!failed)
+        failed = check_matrix(&x);
     if (failed)
         return failed;
     return r.kind == &cholesky ? plan_cholesky(&x)

@@ -176,7 +176,9 @@ static acu_op *plan(acu_planning *p)
     acu_arg args[5];
     memset(&s, 0, sizeof s);
     memcpy(&r, p->data, sizeof r);
-    acu_op *failed = check(p, &r, &s);
+    acu_op *failed = acui_refuse_empty(p, kinds[r.kind].name);
+    if (!failed)
+        failed = check(p, &r, &s);
     if (failed)
         return failed;
     const struct kind *k = &kinds[r.kind];

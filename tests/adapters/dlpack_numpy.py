@@ -39,6 +39,14 @@ for view in (whole.T, whole[2:7, 3:9], whole[::2, ::3], np.broadcast_to(whole[0]
 both_ways(np.float64(2.5).reshape(1))
 print("so do views with gaps and turned ones")
 
+for shape in ((2, 0), (0,), ()):
+    there = device.take(np.full(shape, 7, np.float32))
+    back = np.from_dlpack(acuda.to_host(device, device.upload(there)))
+    assert back.shape == shape and (back == 7).all()
+del there, back
+acuda.drain()
+print("and what is empty, and what has no dimensions")
+
 x = np.ones((8, 5), np.float32)
 mine = device.take(x)
 assert mine.shape == (8, 5) and mine.dtype == "f32"
@@ -81,8 +89,7 @@ gc.collect()
 assert acuda.drain() >= 0 and sys.getrefcount(y) == count
 print("an array is released when acuda is done with it and drained")
 
-for wrong, words in ((whole[::-1], "negative"), (np.zeros((2, 0), np.float32), "0 elements"),
-                     (np.zeros((1,) * 7, np.float32), "7 dimensions"), (np.zeros(3, np.complex64), "type 5")):
+for wrong, words in ((whole[::-1], "negative"), (np.zeros((1,) * 7, np.float32), "7 dimensions"), (np.zeros(3, np.complex64), "type 5")):
     try:
         device.take(wrong)
     except (acuda.Error, BufferError) as error:

@@ -392,7 +392,7 @@ static void offsets_strides_and_single_numbers(void **state)
     acu_tensor_release(t);
     o.managed.tensor.rank = 0;
     assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
-    assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(1)));
+    assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_RANK_0));
     acu_tensor_release(t);
     o.managed.tensor.rank = 2;
     o.shape[0] = 1;
@@ -402,6 +402,31 @@ static void offsets_strides_and_single_numbers(void **state)
     acu_tensor_release(t);
     acu_dlpack_drain();
     assert_int_equal(o.deleted, 4);
+}
+
+/* The address of an empty tensor may be NULL, and the struct is over as soon as it is read. */
+static void empty_tensors_go_both_ways(void **state)
+{
+    (void)state;
+    const int types[] = {ACUI_DL_CPU, ACUI_DL_CUDA_HOST, (int)device_type()};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        other o = other_tensor(NULL);
+        acu_tensor *t = NULL;
+        versioned *out = NULL;
+        o.shape[1] = 0;
+        o.managed.tensor.device.type = types[i];
+        o.managed.tensor.device.id = i == 2 ? acu_device_info_of(device)->ordinal : 0;
+        assert_works(acu_dlpack_import(device, settle(&o), ACU_DLPACK_NO_STREAM, &t));
+        assert_true(acu_shape_equal(acu_tensor_shape(t), ACU_SHAPE(2, 0)));
+        assert_int_equal(acu_dlpack_drain(), 1);
+        assert_int_equal(o.deleted, 1);
+        assert_works(acu_sync(device, acu_to_device(device, t), NULL));
+        assert_works(acu_dlpack_export_wait(t, ACU_DLPACK_NO_STREAM, 0, ACU_FOREVER, &out));
+        acu_tensor_release(t);
+        assert_int_equal(out->tensor.shape[1], 0);
+        assert_non_null(out->tensor.data);
+        acu_dlpack_release(out);
+    }
 }
 
 /* Page-locked memory is an argument of kernels and copies, without staging. */
@@ -575,8 +600,15 @@ static void wrong_tensors_are_refused_in_words(void **state)
     o.managed.tensor.rank = 7;
     refused(&o, ACU_ERR_SHAPE, "7 dimensions|at most 6");
     o = good;
+    o.shape[1] = -1;
+    refused(&o, ACU_ERR_SHAPE, "[2, -1]|dimension 1");
+    o = good;
     o.shape[1] = 0;
-    refused(&o, ACU_ERR_SHAPE, "[2, 0]|dimension 1");
+    o.managed.tensor.device.type = 10; /* of an empty tensor too */
+    refused(&o, ACU_ERR_NOT_SUPPORTED, "device type 10");
+    o.managed.tensor.device.type = device_type();
+    o.managed.tensor.device.id = 63;
+    refused(&o, ACU_ERR_DEVICE, "number 63");
     o = good;
     o.managed.flags = ACUI_DL_PADDED;
     o.managed.tensor.dtype.code = ACUI_DL_F4E2M1FN;
@@ -697,6 +729,7 @@ int main(void)
         TEST(host_memory_is_exported_when_it_is_done_with),
         TEST(a_deleter_runs_where_the_program_says),
         TEST(offsets_strides_and_single_numbers),
+        TEST(empty_tensors_go_both_ways),
         TEST(pinned_host_memory_is_wrapped_as_such),
         TEST(host_memory_is_read_behind_the_other_sides_stream),
         TEST(what_is_lent_for_reading_is_not_written),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Images of more elements than 32 bits count: as views of little memory, and, on a GPU, in memory
- * of that size. There are no empty images: a tensor has at least one element.
+ * of that size; and images without pixels, which are refused.
  */
 #include "image/pictures.h"
 
@@ -78,9 +78,12 @@ static void in_memory(void **state)
 static void empty(void **state)
 {
     (void)state;
+    acu_op *nothing = acu_zeros(ACU_U8, ACU_SHAPE(0, 8, 3));
+    assert_fails(acu_sync(device, acu_resize(nothing, 4, 4, NULL), NULL), ACU_ERR_SHAPE,
+                 "resize|u8 [0, 8, 3] has no pixels");
     acu_tensor *x = NULL;
-    assert_fails(acu_tensor_alloc(device, ACU_U8, ACU_SHAPE(0, 8, 3), &x), ACU_ERR_SHAPE,
-                 "dimension 0 has 0 elements");
+    assert_fails(acu_tensor_alloc_pitched(device, ACU_U8, ACU_SHAPE(0, 8, 3), &x), ACU_ERR_SHAPE,
+                 "[0, 8, 3] has no pixels");
     assert_fails(acu_sync(device, acu_resize(acu_zeros(ACU_U8, ACU_SHAPE(4, 4)), 0, 4, NULL), NULL),
                  ACU_ERR_SHAPE, "resize|0 rows");
 }

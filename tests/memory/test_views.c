@@ -73,7 +73,8 @@ static void one_index_is_selected(void **state)
     assert_fails(acu_tensor_select(t, 3, 0, &view), ACU_ERR_SHAPE, "dimension 3|0 to 2|-1 to -3");
     acu_tensor *flat = NULL;
     assert_works(acu_tensor_flatten(t, &flat));
-    assert_fails(acu_tensor_select(flat, 0, 0, &view), ACU_ERR_SHAPE, "one dimension");
+    assert_works(acu_tensor_select(flat, 0, 7, &view));
+    check_view(ACU_U16, 14, ACU_RANK_0, 0);
     acu_tensor_release(flat);
     assert_null(view);
 }
@@ -87,7 +88,7 @@ static void dimensions_of_one_element_come_and_go(void **state)
     assert_true(acu_tensor_dense(more));
     assert_works(acu_tensor_squeeze(more, 3, &view));
     check_view(ACU_U16, 0, ACU_SHAPE(4, 6, 10), 60, 10, 1);
-    assert_fails(acu_tensor_squeeze(more, 1, &view), ACU_ERR_SHAPE, "dimension 1|more than one");
+    assert_fails(acu_tensor_squeeze(more, 1, &view), ACU_ERR_SHAPE, "dimension 1|6 elements");
     acu_tensor_release(more);
     assert_works(acu_tensor_unsqueeze(t, 0, &view));
     check_view(ACU_U16, 0, ACU_SHAPE(1, 4, 6, 10), 0, 60, 10, 1);

@@ -113,7 +113,7 @@ static void grids_and_blocks(void **state)
     assert_int_equal(c.block[0], 256);
     c = acu_for_num_elems(256);
     assert_int_equal(c.grid[0], 1);
-    assert_fails(acu_submit(b.device, acu_launch(where, acu_for_num_elems(0),
+    assert_fails(acu_submit(b.device, acu_launch(where, acu_for_num_elems(-1),
                                                  acu_out(acu_zeros(ACU_U32, ACU_SHAPE(6)))),
                             NULL, NULL), ACU_ERR_LIMIT, "where");
     acu_kernel_release(where);

@@ -107,8 +107,8 @@ static void launches(void **state)
     row("L6");
     REFUSED(b, acu_launch(b.scale, ACU_AUTO, acu_inout(b.x), acu_f32(2), acu_u32(16)),
             ACU_ERR_LIMIT, "scale has no grid|acu_for_num_elems");
-    REFUSED(b, acu_launch(b.scale, acu_for_num_elems(0), acu_inout(b.x), acu_f32(2), acu_u32(16)),
-            ACU_ERR_LIMIT, "0 blocks in x|no elements");
+    REFUSED(b, acu_launch(b.scale, acu_for_num_elems(-1), acu_inout(b.x), acu_f32(2), acu_u32(16)),
+            ACU_ERR_LIMIT, "4294967295 blocks in x");
     row("L7");
     REFUSED(b, acu_launch(b.scale, ACU_GRID_BLOCK(1, 1, 1, 2048, 1, 1), acu_inout(b.x), acu_f32(2),
                           acu_u32(16)), ACU_ERR_LIMIT, "2048|allows 1024");
@@ -327,7 +327,7 @@ static void data(void **state)
     row("D8");
     REFUSED(b, acu_reshape(b.x, ACU_SHAPE(5)), ACU_ERR_SHAPE, "[4, 4]|[5]");
     row("D9");
-    REFUSED(b, acu_zeros(ACU_F32, ACU_SHAPE(0)), ACU_ERR_SHAPE, "[0]");
+    REFUSED(b, acu_zeros(ACU_F32, ACU_SHAPE(-2)), ACU_ERR_SHAPE, "[-2]");
     row("D10");
     static char big[ACU_CONST_MAX + 1];
     REFUSED(b, acu_const(ACU_U8, ACU_SHAPE(ACU_CONST_MAX + 1), big), ACU_ERR_LIMIT,
@@ -356,9 +356,9 @@ static void the_named_operation_is_the_programs(void **state)
 {
     (void)state;
     bench b = open_bench();
-    REFUSED(b, acu_zeros(ACU_F32, ACU_SHAPE(0)), ACU_ERR_SHAPE, "[0]");
+    REFUSED(b, acu_zeros(ACU_F32, ACU_SHAPE(-2)), ACU_ERR_SHAPE, "[-2]");
     assert_string_equal(acu_last_error()->op, "zeros");
-    REFUSED(b, acu_op_named(acu_empty(ACU_F32, ACU_SHAPE(0)), "mine"), ACU_ERR_SHAPE, "[0]");
+    REFUSED(b, acu_op_named(acu_empty(ACU_F32, ACU_SHAPE(-2)), "mine"), ACU_ERR_SHAPE, "[-2]");
     assert_string_equal(acu_last_error()->op, "mine");
     REFUSED(b, acu_sum((acu_op *)NULL, ACU_ALL), ACU_ERR_INVALID, "sum got NULL where an op");
     assert_string_equal(acu_last_error()->op, "sum");
@@ -372,7 +372,7 @@ static void which_operation_is_refused(void **state)
 {
     (void)state;
     bench b = open_bench();
-    acu_shape none = ACU_SHAPE(0), other = ACU_SHAPE(3);
+    acu_shape none = ACU_SHAPE(-1), other = ACU_SHAPE(3);
     acu_expression *sum;
     assert_works(acu_expression_create("a + b", &sum));
     const struct {
@@ -395,9 +395,9 @@ static void which_operation_is_refused(void **state)
         {"rand", acu_rand(ACU_F32, none, 0, 0)},
         {"randn", acu_randn(ACU_F32, none, 0, 0)},
         {"randint", acu_randint(ACU_I32, none, 0, 2, 0, 0)},
-        {"arange", acu_arange(ACU_F32, 0, 0, 1)},
+        {"arange", acu_arange(ACU_F32, 0, 1, 0)},
         {"linspace", acu_linspace(ACU_I32, 0, 1, 2)},
-        {"eye", acu_eye(ACU_F32, 0)},
+        {"eye", acu_eye(ACU_F32, -1)},
         {"mine", acu_op_fail(ACU_ERR_IO, "mine", ACU_SITE, "no such file")},
         {"mine", acu_op_custom((acu_custom){.name = "mine"}, NULL, 0, ACU_SITE)},
     };

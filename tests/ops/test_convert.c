@@ -397,7 +397,7 @@ static void arange(void **state)
     }
     assert_fails(acu_sync(device, acu_arange(ACU_I32, 0, 1, 0.5), NULL), ACU_ERR_DTYPE,
                  "i32|integers");
-    assert_fails(acu_sync(device, acu_arange(ACU_F32, 0, -1, 1), NULL), ACU_ERR_SHAPE,
+    assert_fails(acu_sync(device, acu_arange(ACU_F32, 0, -1, 0), NULL), ACU_ERR_SHAPE,
                  "from 0 to -1");
     assert_fails(acu_sync(device, acu_arange(ACU_I64, 0x1p60, 0x1p60 + 4096, 1024), NULL),
                  ACU_ERR_DTYPE, "i64|integers of at most 2^53");

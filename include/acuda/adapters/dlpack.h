@@ -77,12 +77,12 @@ ACU_API acu_status acu_dlpack_device(const acu_tensor *tensor, int *type, int *i
  * Import: a tensor over the other side's memory, for work on `device`, to which the memory belongs.
  * Its contents are valid once `stream` has done what is on it now, and acuda's work comes after
  * that; with ACU_DLPACK_NO_STREAM they are valid already. A read-only tensor can not be written in
- * acuda either. A tensor without dimensions, a single number, becomes one of one element.
+ * acuda either. Of an empty tensor only the shape is taken.
  *
  * On success acuda owns `managed` and calls its deleter once, after the last use in acuda. It does
  * so only inside the next import, export or acu_dlpack_drain, because a deleter may need an
  * interpreter's lock. On failure `managed` still belongs to the caller.
- * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions, no elements), DEVICE (memory or a
+ * Errors: DTYPE, SHAPE (negative strides, more than 6 dimensions), DEVICE (memory or a
  * stream of another device), NOT_SUPPORTED (another major version, another kind of device), INVALID
  * (not aligned, no number of a stream), DRIVER (a handle that the driver does not know), BUSY
  * (acu_buffer_wrap_host), CAPTURE (the stream is being captured), IN_CALLBACK (in a foreign call),

@@ -15,7 +15,7 @@ static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t
     ACUI_TRY(acui_object_check(tensor, ACU_OBJECT_TENSOR, function));
     ACUI_TRY(acui_refuse_wait(function));
     acui_tensor_words(tensor, words);
-    if (!memory)
+    if (!memory && bytes)
         return acui_fail(ACU_ERR_INVALID, "%s: the host memory is NULL", function);
     if (bytes != acu_tensor_bytes(tensor))
         return acui_fail(ACU_ERR_SHAPE, "%s: %zu bytes of host memory for %s, which has %zu",

@@ -176,18 +176,18 @@ static acu_op *part(acu_op *x, const cutting *c, acu_site site)
     if (c->total < 0) {
         acu_op_release(x);
         return acu_op_fail(ACU_ERR_SHAPE, "split", site,
-                           "split: sizes must be positive, and add up to "
+                           "split: sizes are 0 or more, and add up to "
                            "an extent");
     }
     return acu_op_custom(custom, &x, 1, site);
 }
 
-/* -1: not all are positive, or they are too large. */
+/* -1: some are negative, or they are too large. */
 static int64_t total_of(const int64_t *sizes, size_t count)
 {
     int64_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        if (sizes[i] < 1 || sizes[i] > INT64_MAX - total)
+        if (sizes[i] < 0 || sizes[i] > INT64_MAX - total)
             return -1;
         total += sizes[i];
     }

@@ -105,6 +105,10 @@ static void describe(acui_move *move, const acui_box *box, int64_t element)
         dims[d] = box->axis[d].extent;
         rows *= d < last ? dims[d] : 1;
     }
+    if (rows == 0 || dims[last] == 0) { /* nothing to move */
+        move->group = 1;
+        return;
+    }
     move->to_base = box->to_base;
     move->from_base = box->from_base;
     dims[last] = cut(move, dims[last], rows, element);
@@ -129,7 +133,7 @@ acu_op *acui_arrange(acu_planning *p, const acui_arranging *a, acu_op *out, acui
                          .diagonal = a->diagonal,
                          .fill = repeated(a->fill, a->element)};
     acu_arg args[ACUI_MOVES + 2] = {acu_arg_op(out, first == 0 ? ACU_WRITE : ACU_UPDATE)};
-    int64_t blocks = 1;
+    int64_t blocks = 0;
     char kernel[16];
     for (size_t i = 0; i < ACUI_MOVES; i++) {
         acui_move *move = &params.move[i];

@@ -28,6 +28,18 @@ static acu_op *check(acu_planning *p, const padding *pad, acu_shape what, int ra
     return NULL;
 }
 
+/* Only a number can be put around nothing. */
+static acu_op *check_source(acu_planning *p, const padding *pad, acu_shape own)
+{
+    char words[ACUI_OPS_WORDS];
+    for (int d = 0; d < own.rank && pad->mode != ACUI_MOVE_FILL; d++)
+        if (own.dim[d] == 0 && pad->before.dim[d] + pad->after.dim[d] > 0)
+            return acu_op_fail(ACU_ERR_SHAPE, pad->name, p->site,
+                               "%s of %s along dimension %d: it has no elements to go on with",
+                               pad->name, acui_value_words(&p->values[0], words), d);
+    return NULL;
+}
+
 static void set_axis(acui_axis *axis, int mode, int64_t before)
 {
     int64_t n = axis->source;
@@ -79,6 +91,8 @@ static acu_op *plan_pad(acu_planning *p)
     failed = check(p, pad, pad->before, shape.rank);
     if (!failed)
         failed = check(p, pad, pad->after, shape.rank);
+    if (!failed)
+        failed = check_source(p, pad, shape);
     if (!failed && pad->mode == ACUI_MOVE_FILL)
         failed = read_number(p, pad, dtype, &a.fill);
     if (failed)

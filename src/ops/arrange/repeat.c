@@ -29,7 +29,7 @@ typedef struct plan {
 /* n times `by`, or a number that no shape has. */
 static int64_t times(int64_t n, int64_t by)
 {
-    return by > INT64_MAX / n ? INT64_MAX : n * by;
+    return n && by > INT64_MAX / n ? INT64_MAX : n * by;
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -38,16 +38,16 @@ static acu_op *refuse_times(const plan *m, int64_t n, int d)
 {
     char words[ACUI_OPS_WORDS];
     return acu_op_fail(ACU_ERR_SHAPE, m->name, m->p->site,
-                       "%s of %s, %" PRId64 " times along dimension %d: once or more", m->name,
+                       "%s of %s, %" PRId64 " times along dimension %d", m->name,
                        acui_value_words(&m->p->values[0], words), n, d);
 }
 
 static acu_op *shape_tile(plan *m)
 {
     acu_shape by = m->r->times;
-    if (by.rank < 1 || by.rank > ACU_MAX_RANK)
+    if (by.rank < 0 || by.rank > ACU_MAX_RANK)
         return acu_op_fail(ACU_ERR_SHAPE, m->name, m->p->site,
-                           "tile by %d numbers: it takes 1 to %d", by.rank, ACU_MAX_RANK);
+                           "tile by %d numbers: it takes at most %d", by.rank, ACU_MAX_RANK);
     int more = by.rank - m->shape.rank;
     for (int d = m->shape.rank - 1; d >= 0 && more > 0; d--)
         m->shape.dim[d + more] = m->shape.dim[d];
@@ -56,7 +56,7 @@ static acu_op *shape_tile(plan *m)
     m->shape.rank += more > 0 ? more : 0;
     for (int d = 0; d < by.rank; d++) {
         int at = d + m->shape.rank - by.rank;
-        if (by.dim[d] < 1)
+        if (by.dim[d] < 0)
             return refuse_times(m, by.dim[d], d);
         m->shape.dim[at] = times(m->shape.dim[at], by.dim[d]);
     }
@@ -74,7 +74,7 @@ static acu_op *shape_of(plan *m, int *dimension)
             return acui_no_dimension(m->p, m->name, m->r->dimension);
     }
     if (m->r->what == REPEAT) {
-        if (m->r->number < 1)
+        if (m->r->number < 0)
             return refuse_times(m, m->r->number, m->r->dimension);
         m->shape.dim[*dimension] = times(m->shape.dim[*dimension], m->r->number);
     }
@@ -166,8 +166,8 @@ static acu_op *plan_one(acu_planning *p)
     failed = shape_of(&m, &dimension);
     if (failed)
         return failed;
-    if (acu_shape_elements(m.shape) < 0)
-        return acui_result(p, m.name, dtype, m.shape); /* which says that there are too many */
+    if (acu_shape_elements(m.shape) <= 0)
+        return acui_result(p, m.name, dtype, m.shape); /* which says if there are too many */
     acui_box_init(&m.box, p->out.tensor, dtype, m.shape, m.x);
     failed = place(&m, dimension);
     if (failed)

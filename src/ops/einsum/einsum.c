@@ -23,7 +23,8 @@ typedef struct plan {
     acu_planning *p;
     const request *r;
     acu_shape shape[OPERANDS];
-    int64_t extent[128]; /* of each letter; 0: it does not occur */
+    int64_t extent[128]; /* of each letter */
+    bool occurs[128];
 } plan;
 
 static acu_op *refuse(const plan *e, acu_status status, const char *why, char letter)
@@ -54,10 +55,11 @@ static acu_op *read_operand(plan *e, int i)
         return refuse(e, ACU_ERR_SHAPE, "there is not one letter for each dimension of operand",
                       (char)('0' + i));
     for (int d = 0; letters[d]; d++) {
-        int64_t *known = &e->extent[(int)letters[d]];
-        if (*known && *known != e->shape[i].dim[d])
+        const int c = (int)letters[d];
+        if (e->occurs[c] && e->extent[c] != e->shape[i].dim[d])
             return refuse(e, ACU_ERR_SHAPE, "there are two extents of", letters[d]);
-        *known = e->shape[i].dim[d];
+        e->occurs[c] = true;
+        e->extent[c] = e->shape[i].dim[d];
     }
     return NULL;
 }
@@ -66,7 +68,7 @@ static acu_op *check_letters(const plan *e)
 {
     const char *a = e->r->letters[0], *b = e->r->letters[1], *out = e->r->letters[RESULT];
     for (; *out; out++)
-        if (!e->extent[(int)*out])
+        if (!e->occurs[(int)*out])
             return refuse(e, ACU_ERR_INVALID, "no operand has the result's", *out);
     if (e->r->count == 1)
         return NULL;

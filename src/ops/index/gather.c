@@ -146,8 +146,8 @@ static acu_op *plan_gather(acu_planning *p)
     if (failed)
         return failed;
     acu_dtype dtype = acu_tensor_dtype(g.x);
-    if (acu_shape_elements(g.shape) < 0)
-        return acui_result(p, g.name, dtype, g.shape); /* which says that there are too many */
+    if (acu_shape_elements(g.shape) <= 0)
+        return acui_result(p, g.name, dtype, g.shape); /* which says if there are too many */
     lay_out(&g, r->whole);
     acu_op *out = acui_result_apart(p, g.name, dtype, g.shape);
     if (acu_op_status(out, NULL) != ACU_OK)

@@ -84,7 +84,7 @@ static acu_op *plan_rotary(acu_planning *p)
     if (!x)
         return failed;
     acu_shape shape = acu_tensor_shape(x);
-    if (shape.dim[shape.rank - 1] % 2)
+    if (shape.rank == 0 || shape.dim[shape.rank - 1] % 2)
         return refuse(p, "rotary", "the last dimension is even");
     acu_op *all = acu_op_take(&p->values[0], p->site);
     acu_op *a = acu_op_retain(half(acu_op_retain(all), shape, 0, p->site));

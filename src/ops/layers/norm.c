@@ -83,6 +83,8 @@ static acu_op *plan_norm(acu_planning *p)
     if (acu_dtype_kind_of(dtype) != ACU_KIND_FLOAT)
         return acu_op_fail(ACU_ERR_DTYPE, name_of(r), p->site, "%s takes floating point, not %s",
                            name_of(r), acui_value_words(&p->values[0], words));
+    if (shape.rank == 0)
+        return acui_no_dimension(p, name_of(r), -1);
     acui_norm params = {.dtype = (int)dtype, .epsilon = r->epsilon, .rms = r->rms};
     acui_lines_init(&params.rows, shape, shape.rank - 1, (const acu_tensor *[]){p->out.tensor, x},
                     2);

@@ -79,6 +79,8 @@ static acu_op *plan_scan(acu_planning *p)
     bool is_unsigned = acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED;
     if (!real && r->kind < ACU_SCAN_MAX)
         to = is_unsigned ? ACU_U64 : ACU_I64;
+    if (acu_shape_elements(shape) == 0)
+        return acui_result(p, name, to, shape);
     acui_scan params = {.kind = (int)r->kind, .dtype = (int)dtype, .out_dtype = (int)to};
     params.turn =
         (dtype == ACU_U64 ? (uint64_t)1 << 63 : 0) ^ (r->kind == ACU_SCAN_MIN ? UINT64_MAX : 0);

@@ -28,10 +28,22 @@ static void cut(acui_select *p)
     p->chunks = acui_parts(p->elements, p->chunk);
 }
 
+/* Nothing is selected from nothing. */
+static acu_op *of_none(plan *s, acu_op *decides, acu_op *written)
+{
+    acu_op *out = acu_op_named(acu_op_empty(s->dtype, s->shape, s->p->site), s->name);
+    acu_op *number = acu_op_full(ACU_SHAPE(1), acu_i64(0), s->p->site);
+    acu_op_release(decides);
+    acu_op_release(written);
+    return acu_op_zip((acu_op *const[]){out, acu_op_named(number, s->name)}, 2, s->p->site);
+}
+
 /* Consumes what decides and, unless it is that too, what is written. */
 static acu_op *launch(plan *s, acu_op *decides, acu_op *written)
 {
     acu_planning *p = s->p;
+    if (s->params.elements == 0)
+        return of_none(s, decides, written);
     cut(&s->params);
     acu_op *counts =
         acu_op_named(acu_op_empty(ACU_I64, ACU_SHAPE(s->params.chunks), p->site), s->name);
@@ -159,9 +171,6 @@ static acu_status first_of(acu_tensor *tensor, int64_t count, acu_tensor **view)
 {
     acu_shape end = acu_tensor_shape(tensor);
     const int64_t start[ACU_MAX_RANK] = {0};
-    *view = NULL;
-    if (count == 0)
-        return ACU_OK;
     end.dim[0] = count;
     return acu_tensor_slice(tensor, start, end.dim, view);
 }

@@ -68,8 +68,8 @@ acu_op *acu_op_sort_by(acu_op *keys, acu_op *values, int dimension, acu_sort_ord
 /* Whether the first of pieces that a block sorts by itself are far fewer than the whole. */
 static bool in_pieces(acu_shape shape, int d, int64_t count)
 {
-    return d == shape.rank - 1 && shape.rank < ACU_MAX_RANK && count <= ACUI_SORT_SHORT / 4 &&
-           shape.dim[d] >= 4 * ACUI_SORT_SHORT;
+    return count > 0 && count <= ACUI_SORT_SHORT / 4 && d == shape.rank - 1 &&
+           shape.rank < ACU_MAX_RANK && shape.dim[d] >= 4 * ACUI_SORT_SHORT;
 }
 
 /* The joined pieces' values or places, and those of the rest, which is no whole piece. */
@@ -124,10 +124,10 @@ static acu_op *plan_topk(acu_planning *p)
     int d = acui_dimension(r->dimension, shape.rank);
     if (d < 0)
         return acui_no_dimension(p, "topk", r->dimension);
-    if (r->count < 1 || r->count > shape.dim[d])
+    if (r->count < 0 || r->count > shape.dim[d])
         return acu_op_fail(ACU_ERR_SHAPE, "topk", p->site,
                            "the first %" PRId64 " of dimension %d of "
-                           "%s: 1 to %" PRId64 " can be asked for",
+                           "%s: 0 to %" PRId64 " can be asked for",
                            r->count, r->dimension, acui_value_words(&p->values[0], words),
                            shape.dim[d]);
     acu_op *taken = acu_op_take(&p->values[0], p->site);
@@ -186,6 +186,10 @@ static acu_op *plan_quantile(acu_planning *p)
     int d = acui_dimension(r->dimension, shape.rank);
     if (d < 0)
         return acui_no_dimension(p, "quantile", r->dimension);
+    if (shape.dim[d] == 0)
+        return acu_op_fail(ACU_ERR_SHAPE, "quantile", p->site,
+                           "quantile along dimension %d of %s: there is none among no elements",
+                           r->dimension, acui_value_words(&p->values[0], words));
     acu_op *taken = acu_op_take(&p->values[0], p->site);
     acu_op *sorted = acu_op_sort(taken, d, ACU_ASCENDING, p->site);
     return acui_into(p, between(sorted, shape, d, r->q, p->site));

@@ -141,6 +141,8 @@ static acu_op *plan_sort(acu_planning *p)
     acu_op *out = acui_result_apart(p, s.name, r->places ? ACU_I64 : dtype, shape);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
+    if (acu_shape_elements(shape) == 0)
+        return out;
     return s.params.rows.count <= ACUI_SORT_SHORT ? sort_short(&s, out) : sort_long(&s, out);
 }
 

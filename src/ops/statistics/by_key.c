@@ -45,6 +45,16 @@ static acu_op *refuse(acu_planning *p, const char *name, acu_status status, cons
                        acui_value_words(&p->values[0], a), acui_value_words(&p->values[1], b), why);
 }
 
+/* Without values. */
+static acu_op *nothing(acu_planning *p, const char *name, acu_dtype dtype, int64_t count,
+                       uint64_t none)
+{
+    acu_op *out = acui_result_apart(p, name, dtype, ACU_SHAPE(count));
+    return acu_op_status(out, NULL) == ACU_OK
+               ? acu_op_fill(out, acu_arg_scalar(dtype, none), p->site)
+               : out;
+}
+
 /* How the values are cut: by their number alone. A table for each part has to be joined too, so
  * there are no more places in tables than a quarter of the values. */
 static void cut(acui_by_key *p)
@@ -105,6 +115,8 @@ static acu_op *plan_by_key(acu_planning *p)
     if (!acu_shape_equal(acu_tensor_shape(values), acu_tensor_shape(keys)))
         return refuse(p, name, ACU_ERR_SHAPE, "there is a key for each value");
     const uint64_t none = none_of(dtype, r->kind);
+    if (acu_tensor_elements(values) == 0)
+        return nothing(p, name, dtype, r->count, none);
     if (r->count > ACUI_BY_KEY_MOST) {
         acu_op *begin = acu_op_full(ACU_SHAPE(r->count), acu_arg_scalar(dtype, none), p->site);
         acu_op *source = flat(p, 0), *places = flat(p, 1);

@@ -146,10 +146,12 @@ static acu_op *plan_categorical(acu_planning *p)
     if (shape.rank != 1)
         return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s by %s: weights have one dimension",
                            name, acui_value_words(&p->values[0], words));
+    if (shape.dim[0] == 0)
+        return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s by no weights", name);
     int64_t n = shape.dim[0];
     acu_op *wide = acu_op_convert(acu_op_take(&p->values[0], p->site), ACU_F64, p->site);
     acu_op *sums = acu_op_retain(acu_op_scan(ACU_SCAN_SUM, wide, 0, p->site));
-    acu_op *total = acu_op_slice(sums, ACU_SHAPE(n - 1), ACU_SHAPE(n), ACU_NO_STEP, p->site);
+    acu_op *total = acu_op_select(sums, 0, n - 1, p->site);
     acu_op *u = acu_op_rand(ACU_F64, d->shape, d->seed, d->offset, p->site);
     acu_op *drawn = acu_op_searchsorted(sums, two(ACU_OP_MUL, u, total, p->site), true, p->site);
     acu_op *places = two(ACU_OP_MIN, drawn, acu_op_number_i64(n - 1, p->site), p->site);
@@ -179,9 +181,9 @@ acu_op *acu_op_multinomial(acu_op *weights, int64_t draws, uint64_t seed, int64_
 
 acu_op *acu_op_permutation(int64_t n, uint64_t seed, int64_t offset, acu_site site)
 {
-    if (n < 1 || n > INT32_MAX)
+    if (n < 0 || n > INT32_MAX)
         return acu_op_fail(ACU_ERR_SHAPE, "permutation", site,
-                           "a permutation of %" PRId64 ": 1 to "
+                           "a permutation of %" PRId64 ": 0 to "
                            "2^31 - 1",
                            n);
     acu_op *keys = acu_op_randint(ACU_I64, ACU_SHAPE(n), INT64_MIN, INT64_MAX, seed, offset, site);

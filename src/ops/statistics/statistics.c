@@ -106,6 +106,11 @@ static acu_op *plan_logsumexp(acu_planning *p)
     if (!t)
         return failed;
     acu_dtype dtype = acu_tensor_dtype(t);
+    if (acu_tensor_elements(t) == 0) { /* there is no greatest; minus infinity where none add up */
+        acu_op *sum = acu_op_take(&p->values[0], p->site);
+        sum = acu_op_reduce(ACU_REDUCE_SUM, sum, r->dims, p->site);
+        return acui_into(p, one(ACU_OP_LOG, sum, p->site));
+    }
     acu_dims kept = r->dims;
     kept.keep = true;
     acu_op *x = acu_op_retain(widened(acu_op_take(&p->values[0], p->site), dtype, p->site));

@@ -101,7 +101,7 @@ static acu_op *plan_interpolate(acu_planning *p)
         params.at.n[2 - rank + d] = shape.dim[2 + d];
         params.at.out[2 - rank + d] = shape.dim[2 + d] = r->shape.dim[d];
         if (r->shape.dim[d] < 1 || r->shape.dim[d] > INT32_MAX ||
-            params.at.n[2 - rank + d] > INT32_MAX)
+            params.at.n[2 - rank + d] < 1 || params.at.n[2 - rank + d] > INT32_MAX)
             return refuse(p, name, "dimensions have from 1 to 2^31 - 1 elements");
     }
     return launch(p, name, &params, shape);

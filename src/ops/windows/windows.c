@@ -81,6 +81,8 @@ acu_op *acui_window_over(acu_planning *p, const char *name, acui_window *w,
         w->dilation[at] = o->dilation[d] ? o->dilation[d] : 1;
         if (window[d] < 1 || window[d] > INT32_MAX)
             return refuse_place(p, name, window, rank, "a window has from 1 to 2^31 - 1 elements");
+        if (w->n[at] == 0)
+            return refuse_place(p, name, window, rank, "a dimension of it has no elements");
         int64_t room = w->n[at] + 2 * w->padding[at] - w->dilation[at] * (window[d] - 1) - 1;
         if (room < 0)
             return refuse_place(p, name, window, rank,

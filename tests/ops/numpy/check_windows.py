@@ -1,33 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Convolution, pooling and interpolation: beside NumPy's sliding windows and np.interp."""
-import ctypes
-
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from data import FLOATS, LAYOUTS, close, numbers, op, refused, run, run_into, tensor
+from data import FLOATS, LAYOUTS, close, numbers, op, options, refused, run, run_into, tensor
 
 NEAR = {"float16": 2e-3, "float32": 4e-6, "float64": 1e-13}
 MAX, MEAN, INSIDE = range(3)
 NEAREST, LINEAR = range(2)
-
-
-class Options(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("stride", ctypes.c_int64 * 2), ("padding", ctypes.c_int64 * 2),
-                ("dilation", ctypes.c_int64 * 2), ("groups", ctypes.c_int64)]
-
-
-made = []
-
-
-def options(stride=(), padding=(), dilation=(), groups=0):
-    of = Options(ctypes.sizeof(Options))
-    for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation)):
-        for d, n in enumerate(values):
-            getattr(of, name)[d] = n
-    of.groups = groups
-    made.append(of) # it must outlive the call
-    return ctypes.addressof(of)
 
 
 def near(have, want, dtype, what=""):
@@ -134,9 +114,7 @@ refused(op("conv", "xxxp", x, w, 0, options(dilation=(4,))), "does not fit|[3]")
 refused(op("conv", "xxxp", x, w, 0, options(stride=(-1,))), "options.stride -1")
 refused(op("conv", "xxxp", x, w, 0, options(padding=(0, 1))), "second dimension")
 refused(op("conv", "xxxp", x, w, 0, options(groups=-2)), "options.groups -2")
-options()
-made[-1].size = 0
-refused(op("conv", "xxxp", x, w, 0, ctypes.addressof(made[-1])), "size")
+refused(op("conv", "xxxp", x, w, 0, options(size=0)), "size")
 refused(op("pool", "ixsp", 3, x, (2,), None), "kind 3")
 refused(op("pool", "ixsp", MAX, x, (2, 2), None), "as many dimensions")
 refused(op("pool", "ixsp", MAX, x, (2,), options(padding=(2,))), "more than half")

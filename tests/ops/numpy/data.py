@@ -98,7 +98,7 @@ def tensor(array, layout="dense"):
         held = np.zeros(array.shape[:-1] + (array.shape[-1] + 1,), array.dtype)
         held[..., 1:] = array
     else:
-        held = np.ascontiguousarray(array)
+        held = np.array(array, order="C") # which leaves no dimensions as they are
     acuda._check(_alloc(device.handle, ACU_DTYPES.index(OF_NUMPY[str(array.dtype)]), shape_of(held.shape),
                         byref(handle)))
     acuda._check(_write(handle, held.ctypes.data, held.nbytes))
@@ -109,7 +109,7 @@ def tensor(array, layout="dense"):
     else:
         gaps = layout == "gaps"
         start = [1 if gaps or d == rank - 1 else 0 for d in range(rank)]
-        end = [2 * n if gaps else n + s for n, s in zip(array.shape, start)]
+        end = [max(2 * n, 1) if gaps else n + s for n, s in zip(array.shape, start)]
         acuda._check(_step(handle, (c_int64 * rank)(*start), (c_int64 * rank)(*end),
                            (c_int64 * rank)(*[2 if gaps else 1] * rank), byref(view)))
     acuda._tensor_release(handle)
@@ -157,6 +157,25 @@ def op(name, types, *arguments):
         else:
             values.append(x)
     return _known[name, types](*values, _SITE)
+
+
+class WindowOptions(Structure):
+    _fields_ = [("size", c_size_t), ("stride", c_int64 * 2), ("padding", c_int64 * 2),
+                ("dilation", c_int64 * 2), ("groups", c_int64)]
+
+
+_options = []
+
+
+def options(stride=(), padding=(), dilation=(), groups=0, size=ctypes.sizeof(WindowOptions)):
+    """For operations with a window."""
+    of = WindowOptions(size)
+    for name, values in (("stride", stride), ("padding", padding), ("dilation", dilation)):
+        for d, n in enumerate(values):
+            getattr(of, name)[d] = n
+    of.groups = groups
+    _options.append(of) # it must outlive the call
+    return ctypes.addressof(of)
 
 
 def run(made):
