@@ -6,7 +6,7 @@ _acuda()
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     local command=${COMP_WORDS[1]-} i
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "devices doctor run compile soft trace --help --version" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "devices doctor bench run compile soft trace --help --version" -- "$word")
         return
     fi
     if [ "$command" = soft ]; then # behind the program's name, its own completion

@@ -12,6 +12,7 @@ enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 int cli_devices(int count, char **words);
 int cli_doctor(int count, char **words);
+int cli_bench(int count, char **words);
 int cli_run(int count, char **words);
 int cli_compile(int count, char **words);
 int cli_soft(int count, char **words);

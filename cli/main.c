@@ -11,6 +11,7 @@ static const struct {
 } commands[] = {
     {"devices", "the devices of this machine: GPUs and the software device", cli_devices},
     {"doctor", "what was found where, what is missing, and what to do about it", cli_doctor},
+    {"bench", "what this machine's driver takes, and acuda beside it", cli_bench},
     {"run", "compile a .cu file and launch a kernel of it on arrays and numbers", cli_run},
     {"compile", "compile a .cu file to PTX, and into the cache of compiled code", cli_compile},
     {"soft", "run any program of the CUDA driver API on the software device", cli_soft},

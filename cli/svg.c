@@ -3,8 +3,7 @@
 
 #include <stdarg.h>
 
-/* Text of the program's, for XML; what XML can not have in it is left out. */
-static void put_text(FILE *to, const char *text)
+void svg_escaped(FILE *to, const char *text)
 {
     for (; *text; text++) {
         switch (*text) {
@@ -26,7 +25,7 @@ void svg_begin(FILE *to, double width, double height, const char *title)
             "viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"12\" role=\"img\">\n"
             "<title>",
             width, height, width, height);
-    put_text(to, title);
+    svg_escaped(to, title);
     fprintf(to, "</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n");
 }
 
@@ -45,7 +44,7 @@ void svg_box(FILE *to, double x, double y, double width, double height, const ch
         return;
     }
     fputs("><title>", to);
-    put_text(to, hover);
+    svg_escaped(to, hover);
     fputs("</title></rect>\n", to);
 }
 
@@ -64,7 +63,7 @@ void svg_text(FILE *to, double x, double y, const char *anchor, const char *form
     va_end(list);
     fprintf(to, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"%s\" fill=\"#101828\" "
                 "pointer-events=\"none\">", x, y, anchor);
-    put_text(to, text);
+    svg_escaped(to, text);
     fputs("</text>\n", to);
 }
 

@@ -5,6 +5,8 @@
 
 #include "cli.h"
 
+/* Text, for XML and HTML; what they can not have in it is left out. */
+void svg_escaped(FILE *to, const char *text);
 void svg_begin(FILE *to, double width, double height, const char *title);
 void svg_end(FILE *to);
 /* A filled box; `hover`, unless NULL, is shown where the mouse rests on it. */

@@ -30,11 +30,11 @@ expect()
 }
 
 # ---- the command itself ----
-expect 0 'devices|doctor|run|compile|soft|trace' "$acuda" --help
+expect 0 'devices|doctor|bench|run|compile|soft|trace' "$acuda" --help
 expect 0 'acuda 0.' "$acuda" --version
 expect 2 'usage' "$acuda"
 expect 2 'no command "nothing"' "$acuda" nothing
-for command in devices doctor run compile soft trace; do
+for command in devices doctor bench run compile soft trace; do
     expect 0 'Usage: acuda '$command "$acuda" $command --help
     expect 2 'unrecognized option' "$acuda" $command --nonsense
 done
@@ -126,6 +126,32 @@ fi
 SOFTCUDA_FAULTS='DevicePrimaryCtxRetain=out-of-memory' \
     expect 1 'fail  device 0|nvidia-smi' "$acuda" doctor -d software
 SOFTCUDA_FAULTS='LaunchKernel=trap' expect 1 'fail  kernel' "$acuda" doctor -d software
+
+# ---- bench ----
+expect 0 'by hand|launch|wait asleep|copy inside|software device' \
+    "$acuda" bench -d software -s 1 --html page.html --svg plots.svg
+grep -q '<svg' page.html && grep -q '</svg>' plots.svg && grep -q '"rows"' <(sed 's/&quot;/"/g' page.html)
+expect 2 'from 1 to 120, not "0"' "$acuda" bench -s 0
+expect 1 'nowhere/page.html' "$acuda" bench -d software --html nowhere/page.html
+expect 1 'opening the device' "$acuda" bench -d software --device 9
+SOFTCUDA_FAULTS='LaunchKernel=trap' expect 1 'acuda: ' "$acuda" bench -d software -s 1
+if command -v python3 >/dev/null; then
+    "$acuda" bench -d software -s 1 --json | python3 -c '
+import json, sys
+all = json.load(sys.stdin)
+assert all["machine"]["software"] and len(all["rows"]) >= 10, all
+for row in all["rows"]:
+    for side in row["by_hand"], row["acuda"]:
+        assert side["samples"] >= 16 and side["p50"] > 0 and side["p99"] > 0, row
+    times = row["acuda"]["p50"] / row["by_hand"]["p50"]
+    assert abs((times if row["unit"] == "us" else 1 / times) / row["times_the_floor"] - 1) < 1e-6, row
+    assert (row["acuda"]["p99"] >= row["acuda"]["p50"]) == (row["unit"] == "us") or \
+        row["acuda"]["p99"] == row["acuda"]["p50"], row'
+    python3 -c '
+import xml.etree.ElementTree as tree
+titles = [t.text for t in tree.parse("plots.svg").iter("{http://www.w3.org/2000/svg}title")]
+assert any(t and t.startswith("replay, acuda: ") for t in titles), titles'
+fi
 
 # ---- run ----
 cat >saxpy.cu <<'END'
