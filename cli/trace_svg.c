@@ -207,7 +207,7 @@ static void draw_bar(const picture *p, const trace_slice *s, double y, double in
     snprintf(hover, sizeof hover, "%s%s%s: %.3f us%s", s->name, *what ? ", " : "", what,
              (double)(s->end - s->at) / 1e3, where);
     svg_box(p->out, x, y + inset, width > 0.5 ? width : 0.5, BAR - 2 * inset, colour, hover);
-    if (!inset && width > LETTER * (double)strlen(s->name) + 4)
+    if (!(inset > 0) && width > LETTER * (double)strlen(s->name) + 4)
         svg_text(p->out, x + width / 2, y + BAR - 3.5, "middle", "%s", s->name);
 }
 
