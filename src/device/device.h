@@ -193,10 +193,6 @@ struct acu_device {
         uint32_t entered[2]; /* tasks; these, `side` and `turns`: order lock */
         unsigned side;
         uint64_t turns;
-        /* Relaxed: the thread that is issuing right now; how often of late an issuer would have
-         * helped (issue/batch.c). */
-        _Atomic(const void *) issuer;
-        _Atomic(uint32_t) issuer_demand;
         uint64_t over_at; /* when a task was last found over, in ns; flight lock */
     } engine;
 

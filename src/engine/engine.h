@@ -28,9 +28,9 @@
  *   memory.c, kept.c   get a task its memory, or make it wait for memory on the host: memory.h
  *   issue.c     puts a task on its stream once its predecessors are on the device: behind waits
  *               for these, and before one mark
- *   batch.c, deferred.c   defer small tasks, to issue those of one form as a batch: batch.h
+ *   dispatch.c, dispatch_thread.c  a device's queue of ready tasks, and who issues them
+ *   batch.c     which of these go as one
  *   form.c      the form of a task
- *   issuer.c    a thread that issues deferred tasks while other threads plan
  *   lanes.c     issues a run directly, its branches on several streams
  *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its form
  *   enqueue.c   makes the driver call of a node, or its few calls
@@ -121,8 +121,9 @@ typedef enum acui_course {
  *   planned        the thread that plans; it makes it, lays it out, and enters it (order.c)
  *   pending        the points that it waits for, under the order lock
  *   ready          the thread that ended the last of these waits, and runs it (ready.c); or the
- *                  list where it is left: deferred (deferred.c), at a gate (admit.c), short of
- *                  memory (memory.c), of the worker or the helpers (host/), each under its own lock
+ *                  list where it is left: a device's queue (dispatch.c), at a gate (admit.c),
+ *                  short of memory (memory.c), of the worker or the helpers (host/), each under
+ *                  its own lock
  *   in flight      from its mark on, the stream's list (flight.c), under the flight lock
  *   over           the thread that found it over (complete.c)
  *
@@ -137,8 +138,8 @@ typedef enum acui_course {
  *   makes            take_in                      any               never
  *   placed           acui_enter_placed            who enters it     never
  *   prompt           enter_tasks                  any               never
- *   deferrable       acui_batch_stream            whoever has it    its submission is given up
- *   batchable        acui_batch_stream            whoever has it    its submission is given up
+ *   queueable        acui_dispatch_prepare        whoever has it    its submission is given up
+ *   batchable        acui_dispatch_prepare        whoever has it    its submission is given up
  *   binds            take_in                      whoever has it    its kernels are bound
  *   sound            enter_tasks; is_plain        whoever has it    it has to wait
  *   order.failed     acui_task_fail, and others   order lock        never
@@ -189,7 +190,7 @@ struct acui_task {
     bool makes;       /* it has a prologue: it makes memory */
     bool placed;      /* its work was on the stream before it was entered */
     bool prompt;      /* a thread waits for its end at once */
-    bool deferrable;  /* it may be deferred, for another thread to issue (batch.h) */
+    bool queueable;   /* it may be queued, for another thread to issue (dispatch.h) */
     bool batchable;   /* it may be issued as one with others, too */
     bool binds; /* some kernels were not loaded when it was planned */
     bool sound; /* nothing stood against it when it became ready: no failure, not given up */

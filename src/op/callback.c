@@ -34,13 +34,6 @@ static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu
     return acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values);
 }
 
-static void enter_call(const acui_plan *plan)
-{
-    if (plan->pause)
-        plan->pause();
-    acui_callback_enter();
-}
-
 acu_status acui_callback_returned(const acu_op *op, acu_op *returned, const char *function,
                                   acu_op **next)
 {
@@ -57,9 +50,9 @@ acu_status acui_callback_returned(const acu_op *op, acu_op *returned, const char
 /* ---- then ---- */
 
 /* The op that the program's function returns for these values, taken. */
-static acu_status call_then(const acui_plan *plan, acu_op *op, acui_values *in, acu_op **next)
+static acu_status call_then(acu_op *op, acui_values *in, acu_op **next)
 {
-    enter_call(plan);
+    acui_callback_enter();
     acu_op *returned = op->u.then.fn(op->user.data, in->list, in->count);
     return acui_callback_returned(op, returned, "acu_then", next);
 }
@@ -72,7 +65,7 @@ static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *place, acu
     *front = acui_front_start(plan);
     acu_status status = plan_input(plan, op, place, &in);
     if (status == ACU_OK)
-        status = call_then(plan, op, &in, next);
+        status = call_then(op, &in, next);
     acui_values_clear(&in);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
@@ -112,7 +105,7 @@ static acu_status plan_make(acui_plan *plan, acu_op *op, acu_device *place, acui
     acu_device *device = acui_plan_place(place);
     if (!device)
         return ACU_ERR_INVALID;
-    enter_call(plan);
+    acui_callback_enter();
     acu_op *next = NULL, *returned = op->u.made.fn(op->user.data, device);
     ACUI_TRY(acui_callback_returned(op, returned, "acu_make", &next));
     return acui_plan_op(plan, next, place, values);
@@ -142,8 +135,6 @@ static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_
     size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
     plan->passes_on = true;
-    if (plan->pause)
-        plan->pause();
     acu_status was = acui_callback_enter_asked();
     acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
     return acui_callback_leave_asked(was, status, "acu_map");
@@ -165,7 +156,7 @@ static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, a
 {
     size_t base = values->count;
     ACUI_TRY(plan_input(plan, op, place, values));
-    enter_call(plan);
+    acui_callback_enter();
     op->u.inspect.fn(op->user.data, values->list + base, values->count - base);
     return acui_callback_leave_told("acu_inspect");
 }

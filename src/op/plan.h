@@ -360,9 +360,6 @@ struct acui_plan {
 
     /* The engine's: enter the nodes so far into the order, and start what can start. */
     acu_status (*flush)(acui_plan *plan);
-    /* Called before a function of the program's, which may take its time: what was put off until
-     * this thread is done goes first. May be NULL. */
-    void (*pause)(void);
 };
 
 /* The deepest composition. Each level costs up to 1 KiB of stack while it is planned. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Small submissions that are issued as one graph, by a runtime thread or an issuer: with the
- * results, failures and order that each would have had alone; and only those that may be issued so.
+ * Submissions that are put into the queue of a device and issued by its thread, small ones as one
+ * graph: with the results, failures and order that each would have had alone; and only those that
+ * may be issued so.
  *
- * That thread is held up while they are handed over, so that it can choose from all of them: a
- * runtime thread by a `then`, an issuer by the lock of the stream on which it is about to issue.
+ * The thread is awake throughout (test_wake_thread). It is held up while they are submitted, so
+ * that it can choose from all of them: before it takes any, or by the lock of the stream on which
+ * it is about to issue the first.
  */
 #include "support/support.h"
 #include "support/batch.h"
@@ -15,7 +17,7 @@
 
 extern const char test_batch_ptx[];
 
-enum { N = 32, MANY = 40 };
+enum { N = 32, MANY = 40, MANY_ALONE = 32 /* that go alone: the queue is full */ };
 
 typedef struct bed {
     acu_device *device;
@@ -48,9 +50,16 @@ static bed begin_on(bool runtime_thread)
     return b;
 }
 
+static bed begin_handed(bool runtime_thread)
+{
+    bed b = begin_on(runtime_thread);
+    assert_true(test_wake_thread(b.device));
+    return b;
+}
+
 static bed begin(void)
 {
-    return begin_on(true);
+    return begin_handed(false);
 }
 
 static void check(const bed *b)
@@ -71,7 +80,26 @@ static void end(bed *b)
     acu_kernel_release(b->step);
     test_close(b->device);
     atomic_store(&acui_batch_timeless, false);
+    atomic_store(&acui_dispatch_patience, ACU_US(100));
     test_leaks_none();
+}
+
+static void forget_all(bed *b)
+{
+    for (int i = 0; i < MANY; i++)
+        acu_tensor_release(b->z[i]);
+    acu_kernel_release(b->step);
+}
+
+/* Driver objects stay counted where a context has taken them along. */
+static void leaves_no_handles(void)
+{
+    char text[1024];
+    atomic_store(&acui_dispatch_patience, ACU_US(100));
+    atomic_store(&acui_batch_timeless, false);
+    if (acu_debug_live_report(text, sizeof text))
+        fail_msg("handles are left:\n%s", text);
+    assert_int_equal(acu_debug_live_blocks(), 0);
 }
 
 static const acu_config config = {.grid = {1, 1, 1}, .block = {N, 1, 1}};
@@ -104,15 +132,25 @@ static void teach_all(const bed *b, uint32_t steps)
 
 /* ---- holding the thread up ---- */
 
-/* Returns once the device's thread is inside the `then`, where it stays until
- * test_host_gate_open. */
-static void hold_thread(acu_device *device)
+static uint32_t count_queued(const bed *b)
 {
-    test_host_gate_close();
-    acu_op *nothing = acu_scalar(acu_u8(1));
-    assert_works(acu_submit(device, acu_then(nothing, test_plan_behind_host_gate, NULL), NULL,
-                            NULL));
-    test_host_gate_await();
+    return atomic_load(&acui_dispatch_of(b->device)->count);
+}
+
+/* It takes nothing until let_go. */
+static void hold(const bed *b)
+{
+    teach_all(b, 1);
+    atomic_store(&acui_dispatch_paused, true);
+}
+
+/* Once as many are queued: a runtime thread may still be planning them. */
+static void let_go(const bed *b, uint32_t queued)
+{
+    while (count_queued(b) < queued)
+        sched_yield();
+    assert_int_equal(count_queued(b), queued);
+    atomic_store(&acui_dispatch_paused, false);
 }
 
 /* Until all are over, with `status`. */
@@ -128,15 +166,16 @@ static void wait_for(acu_future **futures, int count, acu_status status)
 static void go(bed *b, uint32_t c, uint32_t steps)
 {
     acu_future *futures[MANY];
+    bool alone = steps > ACUI_BATCH_NODES;
+    hold(b);
     teach_all(b, steps);
-    hold_thread(b->device);
     for (int i = 0; i < MANY; i++) {
         acu_op *ops[ACUI_BATCH_NODES + 1];
         for (uint32_t k = 0; k < steps; k++)
             ops[k] = step(b, i, c + k);
         assert_works(acu_submit(b->device, acu_op_zip(ops, steps, ACU_SITE), NULL, &futures[i]));
     }
-    test_host_gate_open();
+    let_go(b, alone ? MANY_ALONE - 1 : MANY);
     wait_for(futures, MANY, ACU_OK);
     assert_works(acu_graph_cache_wait(b->device));
 }
@@ -150,18 +189,30 @@ static void warm(bed *b, uint32_t steps)
 
 /* ---- tests ---- */
 
-static void many_go_as_one(void **state)
+static void go_as_one(bool runtime_thread)
 {
-    (void)state;
-    bed b = begin();
+    bed b = begin_handed(runtime_thread);
     for (uint32_t steps = 1; steps <= 3; steps += 2) {
-        warm(&b, steps);
         uint64_t before = batched(&b);
-        go(&b, 7, steps);
-        assert_true(batched(&b) >= before + ACUI_BATCH_MOST);
+        uint32_t c = 0;
+        do /* until graphs are there for as many as go to one stream */
+            go(&b, c++, steps);
+        while (batched(&b) < before + ACUI_BATCH_MOST);
         check(&b);
     }
     end(&b);
+}
+
+static void many_go_as_one(void **state)
+{
+    (void)state;
+    go_as_one(false);
+}
+
+static void many_go_as_one_that_are_handed_over(void **state)
+{
+    (void)state;
+    go_as_one(true);
 }
 
 static void larger_ones_go_alone(void **state)
@@ -225,11 +276,10 @@ static void what_depends_on_each_other_stays_in_order(void **state)
     bed b = begin();
     warm(&b, 1);
     acu_future *futures[MANY];
-    teach_all(&b, 1);
-    hold_thread(b.device);
+    hold(&b);
     for (int i = 0; i < MANY; i++)
         futures[i] = test_submit(b.device, step(&b, i % 3, (uint32_t)i));
-    test_host_gate_open();
+    let_go(&b, 3);
     wait_for(futures, MANY, ACU_OK);
     end(&b);
 }
@@ -244,15 +294,32 @@ static void a_chosen_stream_is_used(void **state)
     acu_submit_options options = {.size = sizeof options, .stream = stream};
     acu_future *futures[MANY];
     uint64_t before = batched(&b);
-    teach_all(&b, 1);
-    hold_thread(b.device);
+    hold(&b);
     for (int i = 0; i < MANY; i++)
         assert_works(acu_submit(b.device, step(&b, i, 3), &options, &futures[i]));
-    test_host_gate_open();
+    let_go(&b, 0);
     wait_for(futures, MANY, ACU_OK);
     assert_int_equal(batched(&b), before);
     acu_stream_release(stream);
     end(&b);
+}
+
+static void go_with_failures(bed *b, acu_tensor *short_one, acu_tensor *other)
+{
+    acu_future *futures[MANY], *cancelled = NULL;
+    hold(b);
+    for (int i = 0; i < MANY; i++) {
+        futures[i] = test_submit(b->device, step(b, i, 9));
+        if (i == 3)
+            assert_true(acu_submit(b->device, acu_copy(b->z[0], short_one), NULL, NULL) != ACU_OK);
+    }
+    cancelled = test_submit(b->device, step_of(b, acu_out(other), 1));
+    assert_works(acu_future_cancel(cancelled));
+    let_go(b, MANY + 1);
+    wait_for(futures, MANY, ACU_OK);
+    wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
+    assert_works(acu_graph_cache_wait(b->device));
+    check(b);
 }
 
 /* Submissions whose planning fails, or that are cancelled in time, are not part of it. */
@@ -260,29 +327,12 @@ static void each_fails_alone(void **state)
 {
     (void)state;
     bed b = begin();
-    warm(&b, 1);
-    acu_future *futures[MANY], *wrong = NULL, *cancelled = NULL;
     acu_tensor *short_one = NULL, *other;
     assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_f32(0)), &short_one));
     assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(0)), &other));
-    uint64_t before = batched(&b);
-    teach_all(&b, 1);
-    hold_thread(b.device);
-    for (int i = 0; i < MANY; i++) {
-        futures[i] = test_submit(b.device, step(&b, i, 9));
-        if (i == 3)
-            wrong = test_submit(b.device, acu_copy(b.z[0], short_one));
-        if (i == 5) {
-            cancelled = test_submit(b.device, step_of(&b, acu_inout(other), 1));
-            assert_works(acu_future_cancel(cancelled));
-        }
-    }
-    test_host_gate_open();
-    wait_for(futures, MANY, ACU_OK);
-    assert_true(acu_future_wait(wrong, ACU_FOREVER) != ACU_OK);
-    acu_future_release(wrong);
-    wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
-    assert_true(batched(&b) > before);
+    do
+        go_with_failures(&b, short_one, other);
+    while (batched(&b) == 0);
     acu_tensor_release(short_one);
     acu_tensor_release(other);
     end(&b);
@@ -302,10 +352,8 @@ static void results_of_their_own_too(void **state)
     acu_future *futures[MANY];
     atomic_store(&acui_batch_timeless, false); /* it learns how long they take */
     for (int round = 0; round < 4; round++) {
-        hold_thread(b.device);
         for (uint32_t i = 0; i < MANY; i++)
             futures[i] = test_submit(b.device, fresh_step(&b, i));
-        test_host_gate_open();
         for (uint32_t i = 0; i < MANY; i++) {
             uint32_t got[N];
             assert_works(acu_future_wait(futures[i], ACU_FOREVER));
@@ -319,7 +367,7 @@ static void results_of_their_own_too(void **state)
     end(&b);
 }
 
-/* ---- what waits for the thread ---- */
+/* ---- what takes long ---- */
 
 static acu_future *last_of_all;
 
@@ -335,54 +383,14 @@ static acu_op *look(void *user, acu_val *values, size_t count)
 static void a_callback_holds_none_of_them_up(void **state)
 {
     (void)state;
-    bed b = begin();
-    warm(&b, 1);
+    bed b = begin_on(true);
     acu_future *futures[4], *then;
     teach_all(&b, 1);
-    hold_thread(b.device);
     for (int i = 0; i < 4; i++)
         futures[i] = test_submit(b.device, step(&b, i, 2));
     last_of_all = futures[3];
     then = test_submit(b.device, acu_then(acu_scalar(acu_u8(1)), look, NULL));
-    test_host_gate_open();
     wait_for(&then, 1, ACU_OK);
-    wait_for(futures, 4, ACU_OK);
-    end(&b);
-}
-
-/* User data whose release returns once the submissions that came before it are on the device. */
-static void look_at_release(void *user)
-{
-    (void)user;
-    while (acu_future_poll(last_of_all) == ACU_NOT_READY)
-        continue;
-}
-
-/* The ring is never empty, as more comes all the time. */
-static void what_issues_nothing_holds_none_of_them_up(void **state)
-{
-    static uint32_t memory[N];
-    (void)state;
-    bed b = begin();
-    warm(&b, 1);
-    acu_future *futures[4];
-    acu_buffer *buffer;
-    acu_tensor *wrapped;
-    assert_works(acu_buffer_wrap_host(b.device, memory, sizeof memory,
-                                      ACU_USER(NULL, look_at_release), &buffer));
-    assert_works(acu_tensor_create(buffer, 0, ACU_U32, ACU_SHAPE(N), &wrapped));
-    acu_buffer_release(buffer);
-    teach_all(&b, 1);
-    hold_thread(b.device);
-    for (int i = 0; i < 4; i++)
-        futures[i] = test_submit(b.device, step(&b, i, 2));
-    last_of_all = futures[3];
-    for (int i = 0; i < ACUI_BATCH_MOST; i++)
-        assert_works(acu_submit(b.device, acu_scalar(acu_u8(1)), NULL, NULL));
-    assert_works(acu_submit(b.device, acu_value(wrapped), NULL, NULL));
-    acu_tensor_release(wrapped);
-    assert_works(acu_submit(b.device, acu_scalar(acu_u8(1)), NULL, NULL));
-    test_host_gate_open();
     wait_for(futures, 4, ACU_OK);
     end(&b);
 }
@@ -422,53 +430,39 @@ static void a_loss_reaches_all(void **state)
                               .from_then_on = true,
                               .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
     assert_works(acu_driver_fail(&fault));
-    teach_all(&b, 1);
-    hold_thread(b.device);
+    hold(&b);
     for (int i = 0; i < MANY; i++)
         futures[i] = test_submit(b.device, step(&b, i, 9));
-    test_host_gate_open();
+    let_go(&b, MANY);
     wait_for(futures, MANY, ACU_ERR_DEVICE_LOST);
     acu_driver_fail_clear();
-    for (int i = 0; i < MANY; i++)
-        acu_tensor_release(b.z[i]);
-    acu_kernel_release(b.step);
+    forget_all(&b);
     acu_close(b.device);
+    leaves_no_handles();
 }
 
-/* ---- an issuer ---- */
+/* ---- several threads, while it issues ---- */
 
-static bed begin_issued(void)
-{
-    bed b = begin_on(false);
-    assert_true(test_call_issuer(b.device));
-    return b;
-}
-
-static void end_issued(bed *b)
-{
-    end(b);
-    atomic_store(&acui_issuer_patience, ACU_US(100));
-}
-
-/* Returns once the issuer waits for the next stream's lock; this thread must leave issuing to
- * it. */
-static acu_stream *hold_issuer(const bed *b)
+/* Returns once the thread waits for the lock of the stream that the next task is to go to. */
+static acu_stream *hold_while_it_issues(const bed *b)
 {
     teach_all(b, 1);
-    acui_deferred_drain(b->device, ACU_FOREVER); /* what it did before is over */
-    acu_stream *stream = acui_deferred_stream(b->device);
+    acui_dispatch_drain(b->device, ACU_FOREVER); /* what it did before is over */
+    acui_dispatch *queue = acui_dispatch_of(b->device);
+    acui_lock_take(&queue->lock);
+    acu_stream *stream = queue->stream;
+    acui_lock_give(&queue->lock);
     assert_non_null(stream);
     acui_lock_take(&stream->issue);
     return stream;
 }
 
-static void let_issuer_go(acu_stream *stream)
+static void let_it_issue(acu_stream *stream)
 {
     acui_lock_give(&stream->issue);
 }
 
-enum { CREW = 3, EACH = 4 }; /* fewer than an issuer keeps: beyond that, the thread that adds a task
-                              * issues some itself */
+enum { CREW = 3, EACH = 4 };
 
 typedef struct hand {
     bed *b;
@@ -486,12 +480,12 @@ static void *submit_some(void *user)
     return NULL;
 }
 
-/* Each thread submits some, which are deferred when the issuer goes on. */
+/* Each thread submits some, which are queued when the device's thread goes on. */
 static void go_threads(bed *b)
 {
     static uint32_t c; /* never parameters that a graph has already */
     hand crew[CREW];
-    acu_stream *held = hold_issuer(b);
+    acu_stream *held = hold_while_it_issues(b);
     c++;
     for (int i = 0; i < CREW; i++) {
         crew[i] = (hand){.b = b, .first = i * EACH, .c = c};
@@ -499,7 +493,7 @@ static void go_threads(bed *b)
     }
     for (int i = 0; i < CREW; i++)
         pthread_join(crew[i].thread, NULL);
-    let_issuer_go(held);
+    let_it_issue(held);
     for (int i = 0; i < CREW; i++)
         wait_for(crew[i].futures, EACH, ACU_OK);
     assert_works(acu_graph_cache_wait(b->device));
@@ -508,43 +502,43 @@ static void go_threads(bed *b)
 static void what_threads_submit_goes_as_one(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     do { /* until graphs are there for as many as it finds at once */
         go_threads(&b);
         check(&b);
     } while (batched(&b) == 0);
-    end_issued(&b);
+    end(&b);
 }
 
 static void one_behind_the_other(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[EACH];
     for (int round = 0; round < 6; round++) {
-        acu_stream *held = hold_issuer(&b);
+        acu_stream *held = hold_while_it_issues(&b);
         for (int i = 0; i < EACH; i++)
             futures[i] = test_submit(b.device, step(&b, i / 3, (uint32_t)i));
-        let_issuer_go(held);
+        let_it_issue(held);
         wait_for(futures, EACH, ACU_OK);
     }
-    end_issued(&b);
+    end(&b);
 }
 
-static void what_is_cancelled_while_deferred_is_not_done(void **state)
+static void what_is_cancelled_while_queued_is_not_done(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[EACH], *cancelled[EACH];
     for (int round = 0; round < 4; round++) {
-        acu_stream *held = hold_issuer(&b);
+        acu_stream *held = hold_while_it_issues(&b);
         for (int i = 0; i < EACH; i++) { /* it is about to issue the first of them */
             futures[i] = test_submit(b.device, step(&b, i, 3));
             cancelled[i] = test_submit(b.device, step_of(&b, acu_inout(b.z[EACH + i]), 1));
         }
         for (int i = 0; i < EACH; i++)
             assert_works(acu_future_cancel(cancelled[i]));
-        let_issuer_go(held);
+        let_it_issue(held);
         wait_for(futures, EACH, ACU_OK);
         wait_for(cancelled, EACH, ACU_ERR_CANCELLED);
         for (int i = EACH; i < 2 * EACH; i++) { /* their contents are not known now */
@@ -553,7 +547,7 @@ static void what_is_cancelled_while_deferred_is_not_done(void **state)
         }
         check(&b);
     }
-    end_issued(&b);
+    end(&b);
 }
 
 /* Checks by raw driver calls, which do not wait for acuda's work. */
@@ -569,7 +563,7 @@ static void is_there(const bed *b, int i)
 static void a_thread_that_names_a_stream_comes_behind_it(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_stream *stream;
     assert_works(acu_stream_create(b.device, 0, &stream));
     acu_submit_options options = {.size = sizeof options, .stream = stream};
@@ -582,12 +576,7 @@ static void a_thread_that_names_a_stream_comes_behind_it(void **state)
         wait_for(&second, 1, ACU_OK);
     }
     acu_stream_release(stream);
-    end_issued(&b);
-}
-
-static uint32_t count_deferred(const bed *b)
-{
-    return atomic_load(&acui_deferred_of(b->device)->count);
+    end(&b);
 }
 
 static acu_status stand_at_the_gate(void *user, CUstream stream, const acu_val *values,
@@ -597,37 +586,37 @@ static acu_status stand_at_the_gate(void *user, CUstream stream, const acu_val *
     return test_pass_host_gate(user, values, count);
 }
 
-/* acu_submit does not wait for functions of the program that the issuer is running, however long
- * they take. */
+/* acu_submit does not wait for functions of the program that the device's thread is running,
+ * however long they take. */
 static void a_thread_that_names_a_stream_waits_for_no_function(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_stream *stream;
     acu_future *futures[3];
     assert_works(acu_stream_create(b.device, 0, &stream));
     acu_submit_options options = {.size = sizeof options, .stream = stream};
-    uint64_t second = atomic_exchange(&acui_deferred_drain_most, ACU_FOREVER);
+    uint64_t second = atomic_exchange(&acui_dispatch_drain_most, ACU_FOREVER);
     test_host_gate_close();
-    acu_stream *held = hold_issuer(&b);
+    acu_stream *held = hold_while_it_issues(&b);
     futures[0] = test_submit(b.device, step(&b, 0, 2));
-    while (count_deferred(&b) > 0)
+    while (count_queued(&b) > 0)
         sched_yield();
     futures[1] = test_submit(b.device, acu_foreign(stand_at_the_gate, NULL, acu_inout(b.z[0])));
-    let_issuer_go(held);
+    let_it_issue(held);
     test_host_gate_await();
     assert_works(acu_submit(b.device, step(&b, 1, 3), &options, &futures[2]));
     wait_for(&futures[2], 1, ACU_OK);
     test_host_gate_open();
     wait_for(futures, 2, ACU_OK);
-    atomic_store(&acui_deferred_drain_most, second);
+    atomic_store(&acui_dispatch_drain_most, second);
     acu_stream_release(stream);
-    end_issued(&b);
+    end(&b);
 }
 
-static void the_issuer_survives(acu_driver_call call)
+static void the_thread_survives(acu_driver_call call)
 {
-    bed b = begin_issued();
+    bed b = begin();
     for (int i = 0; i < 8; i++)
         go_threads(&b);
     acu_driver_fault fault = {
@@ -637,21 +626,21 @@ static void the_issuer_survives(acu_driver_call call)
     assert_true(acu_driver_fault_hits() > 0);
     acu_driver_fail_clear();
     go_threads(&b);
-    end_issued(&b);
+    end(&b);
 }
 
-static void the_issuer_survives_refusals(void **state)
+static void the_thread_survives_refusals(void **state)
 {
     (void)state;
-    the_issuer_survives(ACU_CALL_GraphLaunch);
-    the_issuer_survives(ACU_CALL_GraphExecKernelNodeSetParams);
+    the_thread_survives(ACU_CALL_GraphLaunch);
+    the_thread_survives(ACU_CALL_GraphExecKernelNodeSetParams);
 }
 
-static void a_loss_ends_the_issuers_work(void **state)
+static void a_loss_ends_the_threads_work(void **state)
 {
     (void)state;
     test_software_only();
-    bed b = begin_issued();
+    bed b = begin();
     for (int i = 0; i < 8; i++)
         go_threads(&b);
     acu_driver_fault fault = {.size = sizeof fault,
@@ -661,134 +650,123 @@ static void a_loss_ends_the_issuers_work(void **state)
                               .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
     assert_works(acu_driver_fail(&fault));
     acu_future *futures[EACH];
-    acu_stream *held = hold_issuer(&b);
+    acu_stream *held = hold_while_it_issues(&b);
     for (int i = 0; i < EACH; i++)
         futures[i] = test_submit(b.device, step(&b, i, 9));
-    let_issuer_go(held);
+    let_it_issue(held);
     wait_for(futures, EACH, ACU_ERR_DEVICE_LOST);
     acu_driver_fail_clear();
     for (int i = 0; i < MANY; i++)
         acu_tensor_release(b.z[i]);
     acu_kernel_release(b.step);
     acu_close(b.device);
-    atomic_store(&acui_issuer_patience, ACU_US(100));
-}
-
-static void it_works_for_a_runtime_thread_too(void **state)
-{
-    (void)state;
-    bed b = begin();
-    assert_true(test_call_issuer(b.device));
-    for (uint32_t i = 0; i < 4; i++)
-        go(&b, i, 1);
-    end_issued(&b);
 }
 
 static void it_sleeps_when_there_is_nothing_to_do(void **state)
 {
     (void)state;
-    bed b = begin_issued();
-    atomic_store(&acui_issuer_patience, 0);
-    while (acui_deferred_accepts(b.device))
+    bed b = begin();
+    atomic_store(&acui_dispatch_patience, 0);
+    while (test_queue_is_open(b.device))
         sched_yield();
     acu_future *future = test_submit(b.device, step(&b, 0, 1)); /* by itself */
     wait_for(&future, 1, ACU_OK);
     test_threads_rest();
-    assert_true(test_call_issuer(b.device)); /* it can be woken up again */
+    assert_true(test_wake_thread(b.device)); /* it can be woken again */
     go_threads(&b);
-    end_issued(&b);
+    end(&b);
 }
 
-static bool is_called(const acu_device *device)
+static void find_busy(acu_device *device, int times)
 {
-    bool rests;
-    return test_issuer_is_called(acui_deferred_of(device), &rests);
+    acui_dispatch_found(acui_dispatch_of(device), device, false);
+    for (int i = 0; i < times; i++)
+        acui_dispatch_found(acui_dispatch_of(device), device, true);
 }
 
-/* Each issuer takes a core from the threads that plan, and even the first is of no use with fewer
- * than three cores. */
-static void issuers_come_as_far_as_there_are_cores(void **state)
+static void it_is_woken_if_the_device_stays_busy(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    atomic_store(&acui_dispatch_cores, 3);
+    atomic_store(&acui_dispatch_patience, ACU_MS(600000));
+    find_busy(device, ACUI_DISPATCH_WAKE - 1);
+    find_busy(device, ACUI_DISPATCH_WAKE - 1); /* it was not, in between */
+    assert_false(test_thread_is_woken(device));
+    find_busy(device, ACUI_DISPATCH_WAKE);
+    assert_true(test_thread_is_woken(device));
+    atomic_store(&acui_dispatch_patience, ACU_US(100));
+    atomic_store(&acui_dispatch_cores, 0);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* Each takes a core from the threads that plan, and even the first is of no use with fewer than
+ * three cores. */
+static void threads_are_woken_as_far_as_there_are_cores(void **state)
 {
     (void)state;
     acu_device *devices[2];
     test_open_n(devices, 2);
-    atomic_store(&acui_issuer_patience, ACU_MS(600000));
-    atomic_store(&acui_issuer_cores, 2);
-    acui_issuer_ask(devices[0]);
-    assert_false(is_called(devices[0]));
-    atomic_store(&acui_issuer_cores, 3);
-    acui_issuer_ask(devices[0]);
-    assert_true(is_called(devices[0]));
-    while (!acui_deferred_stream(devices[0])) /* it is there */
+    atomic_store(&acui_dispatch_patience, ACU_MS(600000));
+    atomic_store(&acui_dispatch_cores, 2);
+    find_busy(devices[0], ACUI_DISPATCH_WAKE);
+    assert_false(test_thread_is_woken(devices[0]));
+    atomic_store(&acui_dispatch_cores, 3);
+    find_busy(devices[0], ACUI_DISPATCH_WAKE);
+    assert_true(test_thread_is_woken(devices[0]));
+    while (!test_queue_is_open(devices[0])) /* it is there */
         sched_yield();
-    acui_issuer_ask(devices[1]);
-    assert_false(is_called(devices[1]));
-    atomic_store(&acui_issuer_cores, 4);
-    acui_issuer_ask(devices[1]);
-    assert_true(is_called(devices[1]));
-    atomic_store(&acui_issuer_patience, 0);
-    while (is_called(devices[0]) || is_called(devices[1]))
+    find_busy(devices[1], ACUI_DISPATCH_WAKE);
+    assert_false(test_thread_is_woken(devices[1]));
+    atomic_store(&acui_dispatch_cores, 4);
+    find_busy(devices[1], ACUI_DISPATCH_WAKE);
+    assert_true(test_thread_is_woken(devices[1]));
+    atomic_store(&acui_dispatch_patience, 0);
+    while (test_thread_is_woken(devices[0]) || test_thread_is_woken(devices[1]))
         sched_yield();
-    atomic_store(&acui_issuer_patience, ACU_MS(600000));
-    atomic_store(&acui_issuer_cores, 3); /* the place of the first is free again */
-    acui_issuer_ask(devices[1]);
-    assert_true(is_called(devices[1]));
-    atomic_store(&acui_issuer_cores, 0);
-    atomic_store(&acui_issuer_patience, ACU_US(100));
+    atomic_store(&acui_dispatch_patience, ACU_MS(600000));
+    atomic_store(&acui_dispatch_cores, 3); /* the place of the first is free again */
+    find_busy(devices[1], ACUI_DISPATCH_WAKE);
+    assert_true(test_thread_is_woken(devices[1]));
+    atomic_store(&acui_dispatch_cores, 0);
+    atomic_store(&acui_dispatch_patience, ACU_US(100));
     test_close(devices[1]);
     test_close(devices[0]);
     test_leaks_none();
 }
 
-/* ---- what else may happen while tasks are deferred ---- */
+/* ---- what else may happen while tasks are queued ---- */
 
-/* The issuer is about to issue the first of them, and has not seen the others. */
-static acu_stream *defer_some(bed *b, acu_future *futures[EACH], uint32_t c)
+/* The thread is about to issue the first of them, and has not seen the others. */
+static acu_stream *queue_some(bed *b, acu_future *futures[EACH], uint32_t c)
 {
-    acu_stream *held = hold_issuer(b);
+    acu_stream *held = hold_while_it_issues(b);
     for (int i = 0; i < EACH; i++) {
         futures[i] = test_submit(b->device, step(b, i, c));
-        while (i == 0 && count_deferred(b) > 0)
+        while (i == 0 && count_queued(b) > 0)
             sched_yield();
     }
     return held;
 }
 
-static void forget_all(bed *b)
-{
-    for (int i = 0; i < MANY; i++)
-        acu_tensor_release(b->z[i]);
-    acu_kernel_release(b->step);
-}
-
-/* Driver objects stay counted where a context has taken them along. */
-static void leaves_no_handles(void)
-{
-    char text[1024];
-    atomic_store(&acui_issuer_patience, ACU_US(100));
-    atomic_store(&acui_batch_timeless, false);
-    if (acu_debug_live_report(text, sizeof text))
-        fail_msg("handles are left:\n%s", text);
-    assert_int_equal(acu_debug_live_blocks(), 0);
-}
-
-/* The submitting thread goes on while the issuer is busy, with more tasks than can be issued as
- * one. */
-static void an_issuer_has_several_batches(void **state)
+/* The submitting thread goes on while the device's thread is busy, with more tasks than can be
+ * issued as one. */
+static void it_has_several_batches(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[MANY];
     for (uint32_t round = 0; round < 3; round++) {
-        acu_stream *held = hold_issuer(&b);
+        acu_stream *held = hold_while_it_issues(&b);
         for (int i = 0; i < MANY; i++)
             futures[i] = test_submit(b.device, step(&b, i, round));
-        assert_true(count_deferred(&b) >= MANY - ACUI_BATCH_MOST);
-        let_issuer_go(held);
+        assert_true(count_queued(&b) >= MANY - ACUI_BATCH_MOST);
+        let_it_issue(held);
         wait_for(futures, MANY, ACU_OK);
         check(&b);
     }
-    end_issued(&b);
+    end(&b);
 }
 
 enum { LARGE = 10 }; /* nodes: more than a task of a batch has */
@@ -798,37 +776,34 @@ static acu_future *submit_large(bed *b, int i, uint32_t c)
     acu_op *ops[LARGE];
     for (uint32_t k = 0; k < LARGE; k++)
         ops[k] = step(b, i, c + k);
-    test_be_busy();
     return test_submit(b->device, acu_op_zip(ops, LARGE, ACU_SITE));
 }
 
-/* Large submissions of a thread that submits continuously: the issuer issues one while the next one
- * is planned. */
+/* The thread issues one while the next one is planned. */
 static void large_ones_are_issued_by_it(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *first[EACH], *large[EACH], *behind[EACH];
     for (uint32_t round = 0; round < 4; round++) {
-        acu_stream *held = defer_some(&b, first, round);
-        uint32_t before = count_deferred(&b);
-        for (int i = 0; i < EACH; i++) /* behind nothing, and behind what is deferred */
+        acu_stream *held = queue_some(&b, first, round);
+        uint32_t before = count_queued(&b);
+        for (int i = 0; i < EACH; i++) /* behind nothing, and behind what is queued */
             large[i] = submit_large(&b, EACH + i, round);
-        assert_int_equal(count_deferred(&b), before + EACH);
+        assert_int_equal(count_queued(&b), before + EACH);
         for (int i = 0; i < EACH; i++)
             behind[i] = submit_large(&b, i % 2 ? i : EACH + i, 7);
         assert_int_equal(acu_future_poll(large[0]), ACU_NOT_READY);
-        let_issuer_go(held);
+        let_it_issue(held);
         wait_for(first, EACH, ACU_OK);
         wait_for(large, EACH, ACU_OK);
         wait_for(behind, EACH, ACU_OK);
         check(&b);
     }
-    test_be_busy_no_more();
-    end_issued(&b);
+    end(&b);
 }
 
-enum { CHAINS = 12 }; /* fewer than those after which the submitting thread issues some itself */
+enum { CHAINS = 12 }; /* fewer than MANY_ALONE */
 
 static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
 {
@@ -836,22 +811,18 @@ static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
         futures[i] = submit_large(b, i % CHAINS, (uint32_t)i);
 }
 
-/* The list is open as if there was an issuer, but none takes tasks: this thread has to. */
+/* The queue is open as if the thread was there, but nobody takes tasks: this one has to. */
 static bed begin_open(void)
 {
     bed b = begin_on(false);
-    acui_deferred *list = acui_deferred_of(b.device);
-    list->device = b.device;
-    acui_deferred_open(list, acui_policy_pick(b.device->policy));
+    teach_all(&b, 1);
+    acui_dispatch_open(acui_dispatch_of(b.device), b.device, acui_policy_pick(b.device->policy));
     return b;
 }
 
 static void end_open(bed *b)
 {
-    acui_deferred *list = acui_deferred_of(b->device);
-    acui_deferred_close(list);
-    list->device = NULL;
-    test_be_busy_no_more();
+    acui_dispatch_close(acui_dispatch_of(b->device));
     end(b);
 }
 
@@ -861,111 +832,133 @@ static void draining_includes_what_came_behind(void **state)
     bed b = begin_open();
     acu_future *futures[2 * CHAINS];
     submit_chains(&b, futures);
-    assert_int_equal(count_deferred(&b), CHAINS); /* the others wait for these */
-    acui_deferred_drain(b.device, ACU_FOREVER);
-    assert_int_equal(count_deferred(&b), 0);
+    assert_int_equal(count_queued(&b), CHAINS); /* the others wait for these */
+    acui_dispatch_drain(b.device, ACU_FOREVER);
+    assert_int_equal(count_queued(&b), 0);
     wait_for(futures, 2 * CHAINS, ACU_OK);
     end_open(&b);
 }
 
-/* Followers of the tasks that it issues do not keep it from other tasks that are deferred. */
-static void an_issuer_takes_turns(void **state)
+/* Followers of the tasks that are issued do not keep the consumer from other tasks in the queue. */
+static void the_consumer_takes_turns(void **state)
 {
     (void)state;
     bed b = begin_open();
-    acui_deferred *list = acui_deferred_of(b.device);
     acu_future *futures[3 * MANY];
     for (int i = 0; i < 3 * MANY; i++)
         futures[i] = submit_large(&b, 0, (uint32_t)i);
     acu_future *others[2] = {submit_large(&b, 1, 5), submit_large(&b, 2, 6)};
-    assert_int_equal(count_deferred(&b), 3);
-    assert_true(acui_deferred_issue(list) > 0);
-    assert_int_equal(count_deferred(&b), 0);
-    assert_true(atomic_load(&list->open));
+    assert_int_equal(count_queued(&b), 3);
+    assert_true(acui_dispatch_issue(acui_dispatch_of(b.device)));
+    assert_int_equal(count_queued(&b), 0);
+    assert_true(test_queue_is_open(b.device));
     wait_for(others, 2, ACU_OK);
     wait_for(futures, 3 * MANY, ACU_OK);
     end_open(&b);
 }
 
-/* A thread that leaves everything to the issuer no longer submits continuously once it pauses. */
-static void a_pause_ends_a_streak(void **state)
+/* A thread that makes it full issues some of it; and closing issues the rest. */
+static void a_full_queue_is_worked_off_by_who_fills_it(void **state)
 {
     (void)state;
     bed b = begin_open();
-    acui_task task = {.device = b.device};
-    test_be_busy();
-    uint64_t then = acui_now() - ACU_SECONDS(1);
-    for (int i = 0; i < 32; i++)
-        acui_streak_issued(then);
-    acu_op *ops[LARGE];
-    for (uint32_t k = 0; k < LARGE; k++)
-        ops[k] = step(&b, 0, k);
-    acu_future *future = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
-    assert_int_equal(count_deferred(&b), 1);
-    assert_false(acui_issuer_would_help(&task)); /* the next one goes at once */
-    acui_deferred_drain(b.device, ACU_FOREVER);
-    wait_for(&future, 1, ACU_OK);
+    acu_future *futures[MANY];
+    for (int i = 0; i < MANY; i++)
+        futures[i] = test_submit(b.device, fresh_step(&b, (uint32_t)i));
+    assert_int_equal(count_queued(&b), MANY_ALONE - 1);
+    wait_for(futures, 1, ACU_OK);
+    acui_dispatch_close(acui_dispatch_of(b.device));
+    wait_for(futures + 1, MANY - 1, ACU_OK);
+    end(&b);
+}
+
+/* It is issued at once, however much is queued. */
+static void what_a_thread_waits_for_is_not_queued(void **state)
+{
+    (void)state;
+    bed b = begin_open();
+    acu_future *first = test_submit(b.device, step(&b, 0, 1));
+    assert_int_equal(count_queued(&b), 1);
+    assert_works(acu_sync(b.device, step(&b, 1, 2), NULL));
+    assert_int_equal(count_queued(&b), 1);
+    acui_dispatch_close(acui_dispatch_of(b.device));
+    wait_for(&first, 1, ACU_OK);
+    end(&b);
+}
+
+/* A function of the program's may take any time, so nothing is queued while the consumer runs it.
+ * */
+static void *submit_one(void *user)
+{
+    bed *b = user;
+    last_of_all = test_submit(b->device, step(b, 1, 5));
+    return NULL;
+}
+
+static uint32_t queued_meanwhile = 1;
+
+static acu_status lets_others_submit(void *user, CUstream stream, const acu_val *values,
+                                     size_t count)
+{
+    pthread_t thread;
+    (void)stream, (void)values, (void)count;
+    queued_meanwhile = count_queued(user);
+    if (pthread_create(&thread, NULL, submit_one, user) == 0)
+        pthread_join(thread, NULL);
+    queued_meanwhile += count_queued(user);
+    return ACU_OK;
+}
+
+static void nothing_is_queued_behind_a_function(void **state)
+{
+    (void)state;
+    bed b = begin_open();
+    acu_future *futures[3] = {test_submit(b.device, step(&b, 0, 1))};
+    futures[1] = test_submit(b.device, acu_foreign(lets_others_submit, &b, acu_inout(b.z[0])));
+    futures[2] = submit_large(&b, 2, 1);
+    assert_int_equal(count_queued(&b), 2);
+    assert_true(acui_dispatch_issue(acui_dispatch_of(b.device)));
+    assert_int_equal(queued_meanwhile, 0);
+    wait_for(&last_of_all, 1, ACU_OK);
+    wait_for(futures, 3, ACU_OK);
+    futures[0] = test_submit(b.device, step(&b, 0, 1)); /* it is open again */
+    assert_int_equal(count_queued(&b), 1);
+    acui_dispatch_drain(b.device, ACU_FOREVER);
+    wait_for(futures, 1, ACU_OK);
     end_open(&b);
 }
 
-/* A submission that a thread waits for is issued at once, and so are submissions that come one at a
- * time. */
-static void other_large_ones_are_not(void **state)
+static void a_large_one_that_is_cancelled_while_queued_is_not_done(void **state)
 {
     (void)state;
-    bed b = begin_issued();
-    acu_future *first[EACH], *large;
-    acu_stream *held = defer_some(&b, first, 1);
-    uint32_t before = count_deferred(&b);
-    acui_task task = {.device = b.device};
-    test_be_busy();
-    assert_true(acui_issuer_would_help(&task));
-    assert_int_equal(acu_future_poll(first[0]), ACU_NOT_READY);
-    assert_false(acui_issuer_would_help(&task));
-    acu_op *ops[LARGE];
-    for (uint32_t k = 0; k < LARGE; k++)
-        ops[k] = step(&b, EACH, k);
-    large = test_submit(b.device, acu_op_zip(ops, LARGE, ACU_SITE));
-    assert_int_equal(count_deferred(&b), before);
-    let_issuer_go(held);
-    wait_for(first, EACH, ACU_OK);
-    wait_for(&large, 1, ACU_OK);
-    test_be_busy_no_more();
-    end_issued(&b);
-}
-
-static void a_large_one_that_is_cancelled_while_deferred_is_not_done(void **state)
-{
-    (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *first[EACH], *cancelled, *behind;
-    acu_stream *held = defer_some(&b, first, 1);
+    acu_stream *held = queue_some(&b, first, 1);
     cancelled = submit_large(&b, EACH, 1);
     behind = submit_large(&b, EACH, 2);
     assert_works(acu_future_cancel(cancelled));
-    let_issuer_go(held);
+    let_it_issue(held);
     wait_for(first, EACH, ACU_OK);
     wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
     wait_for(&behind, 1, ACU_ERR_DEPENDENCY);
     acu_tensor_release(b.z[EACH]); /* its contents are not known now */
     assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[EACH])), &b.z[EACH]));
-    test_be_busy_no_more();
-    end_issued(&b);
+    end(&b);
 }
 
-static void what_is_too_late_while_deferred_is_not_done(void **state)
+static void what_is_too_late_while_queued_is_not_done(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_submit_options options = {.size = sizeof options, .timeout = ACU_MS(1)};
     acu_future *futures[EACH], *late[EACH];
-    acu_stream *held = defer_some(&b, futures, 3);
+    acu_stream *held = queue_some(&b, futures, 3);
     for (int i = 0; i < EACH; i++) {
         acu_op *op = step_of(&b, acu_inout(b.z[EACH + i]), 1);
         assert_works(acu_submit(b.device, op, &options, &late[i]));
     }
     wait_for(late, EACH, ACU_ERR_DEADLINE); /* while they are there */
-    let_issuer_go(held);
+    let_it_issue(held);
     wait_for(futures, EACH, ACU_OK);
     for (int i = EACH; i < 2 * EACH; i++) { /* their contents are not known now */
         assert_int_equal(acu_read_sync(b.z[i], (uint32_t[N]){0}, N * sizeof(uint32_t)),
@@ -973,7 +966,7 @@ static void what_is_too_late_while_deferred_is_not_done(void **state)
         acu_tensor_release(b.z[i]);
         assert_works(acu_sync(b.device, acu_full(ACU_SHAPE(N), acu_u32(b.want[i])), &b.z[i]));
     }
-    end_issued(&b);
+    end(&b);
 }
 
 /* User data that is released with the last use of a submission's memory, on any thread. */
@@ -998,7 +991,7 @@ static void submit_at_last_use(void *user)
 static void a_release_on_the_issuing_thread_may_submit(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     last_use last = {.b = &b, .status = 1};
     acu_buffer *buffer;
     acu_tensor *wrapped;
@@ -1008,12 +1001,12 @@ static void a_release_on_the_issuing_thread_may_submit(void **state)
                                       ACU_USER(&last, submit_at_last_use), &buffer));
     assert_works(acu_tensor_create(buffer, 0, ACU_U32, ACU_SHAPE(N), &wrapped));
     acu_buffer_release(buffer);
-    acu_stream *held = defer_some(&b, futures, 3);
+    acu_stream *held = queue_some(&b, futures, 3);
     cancelled = test_submit(b.device, step_of(&b, acu_inout(wrapped), 1));
     acu_tensor_release(wrapped);
     assert_works(acu_future_cancel(cancelled));
     assert_int_equal(atomic_load(&last.status), 1);
-    let_issuer_go(held);
+    let_it_issue(held);
     wait_for(futures, EACH, ACU_OK);
     wait_for(&cancelled, 1, ACU_ERR_CANCELLED);
     assert_works(acu_device_wait(b.device, ACU_FOREVER));
@@ -1023,16 +1016,16 @@ static void a_release_on_the_issuing_thread_may_submit(void **state)
     b.want[0] = 7;
     assert_works(acu_stream_wait(last.stream, ACU_FOREVER));
     acu_stream_release(last.stream);
-    end_issued(&b);
+    end(&b);
 }
 
 static void a_child_gets_errors(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[EACH];
     int status = -1;
-    acu_stream *held = defer_some(&b, futures, 3);
+    acu_stream *held = queue_some(&b, futures, 3);
     test_before_fork();
     pid_t child = fork();
     assert_true(child >= 0);
@@ -1049,10 +1042,10 @@ static void a_child_gets_errors(void **state)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    let_issuer_go(held);
+    let_it_issue(held);
     wait_for(futures, EACH, ACU_OK);
     go_threads(&b);
-    end_issued(&b);
+    end(&b);
 }
 
 static void *close_last(void *device)
@@ -1063,16 +1056,16 @@ static void *close_last(void *device)
 static void the_last_close_waits_for_them(void **state)
 {
     (void)state;
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[EACH];
     pthread_t closer;
     void *closed = NULL;
-    acu_stream *held = defer_some(&b, futures, 3);
+    acu_stream *held = queue_some(&b, futures, 3);
     forget_all(&b);
     assert_int_equal(pthread_create(&closer, NULL, close_last, b.device), 0);
     for (int i = 0; i < EACH; i++)
         assert_int_equal(acu_future_poll(futures[i]), ACU_NOT_READY);
-    let_issuer_go(held);
+    let_it_issue(held);
     pthread_join(closer, &closed);
     assert_ptr_equal(closed, b.device);
     wait_for(futures, EACH, ACU_OK);
@@ -1081,22 +1074,22 @@ static void the_last_close_waits_for_them(void **state)
 }
 
 /* The device is lost by other work. */
-static void a_loss_reaches_what_is_deferred(void **state)
+static void a_loss_reaches_what_is_queued(void **state)
 {
     (void)state;
     test_software_only();
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[EACH];
     size_t bytes;
     acu_driver_fault fault = {.size = sizeof fault,
                               .call = ACU_CALL_MemGetInfo,
                               .nth = 1,
                               .result = ACU_CUDA_ERROR_LAUNCH_FAILED};
-    acu_stream *held = defer_some(&b, futures, 3);
+    acu_stream *held = queue_some(&b, futures, 3);
     assert_works(acu_driver_fail(&fault));
     assert_int_equal(acu_device_memory(b.device, &bytes, &bytes), ACU_ERR_DEVICE_LOST);
     acu_driver_fail_clear();
-    let_issuer_go(held);
+    let_it_issue(held);
     wait_for(futures, EACH, ACU_ERR_DEVICE_LOST);
     forget_all(&b);
     acu_close(b.device);
@@ -1117,22 +1110,22 @@ static void *reset(void *user)
     return NULL;
 }
 
-/* Tasks that are deferred when a device is reset are issued, or fail with the reason; the issuer
+/* Tasks that are queued when a device is reset are issued, or fail with the reason; the thread
  * leaves the old device, and serves the new one. */
-static void a_reset_ends_the_issuers_work(void **state)
+static void a_reset_ends_the_threads_work(void **state)
 {
     (void)state;
     test_software_only();
-    bed b = begin_issued();
+    bed b = begin();
     acu_future *futures[EACH];
     pthread_t thread;
     renewal r = {.old = b.device};
     int stale = 0;
-    acu_stream *held = defer_some(&b, futures, 3);
+    acu_stream *held = queue_some(&b, futures, 3);
     assert_int_equal(pthread_create(&thread, NULL, reset, &r), 0);
     while (!atomic_load(&r.old->refusing)) /* from here on nothing new is issued on it */
         sched_yield();
-    let_issuer_go(held);
+    let_it_issue(held);
     for (int i = 0; i < EACH; i++) {
         acu_status status = acu_future_wait(futures[i], ACU_FOREVER);
         assert_true(status == ACU_OK || status == ACU_ERR_STALE);
@@ -1146,7 +1139,7 @@ static void a_reset_ends_the_issuers_work(void **state)
     test_close(r.old);
     b.device = r.fresh;
     make(&b);
-    assert_true(test_call_issuer(b.device));
+    assert_true(test_wake_thread(b.device));
     go_threads(&b);
     check(&b);
     forget_all(&b);
@@ -1154,10 +1147,10 @@ static void a_reset_ends_the_issuers_work(void **state)
     leaves_no_handles();
 }
 
-/* A single thread is enough to call an issuer, but not if it waits for each submission. Its work
- * stays in flight behind a stream that is held up, since the device may be faster than this
- * thread. */
-static void a_thread_with_much_in_flight_calls_it(void **state)
+/* A single thread is enough to have it woken, but not if it waits for each submission. Its work
+ * stays in flight behind a stream that is held up, since the device may be faster than this thread.
+ * */
+static void a_thread_with_much_in_flight_has_it_woken(void **state)
 {
     (void)state;
     bed b = begin_on(false);
@@ -1166,33 +1159,34 @@ static void a_thread_with_much_in_flight_calls_it(void **state)
     acu_future *first, *futures[2 * MANY];
     assert_works(acu_stream_create(b.device, 0, &stream));
     acu_submit_options options = {.size = sizeof options, .stream = stream};
-    atomic_store(&acui_issuer_patience, ACU_MS(600000));
-    atomic_store(&acui_issuer_cores, 64);
-    teach_all(&b, 1);
+    atomic_store(&acui_dispatch_patience, ACU_MS(600000));
+    atomic_store(&acui_dispatch_cores, 64);
+    atomic_store(&acui_batch_timeless, false);
     for (int i = 0; i < 3 * MANY; i++) {
         futures[0] = test_submit(b.device, step(&b, i % MANY, 1));
         wait_for(futures, 1, ACU_OK);
     }
-    assert_false(is_called(b.device));
+    assert_false(test_thread_is_woken(b.device));
     test_gate_close(b.device, acu_stream_raw(stream));
     for (int i = 0; i < MANY; i++)
         ops[i] = step(&b, i, 2);
     assert_works(acu_submit(b.device, acu_op_zip(ops, MANY, ACU_SITE), &options, &first));
     for (int i = 0; i < 2 * MANY; i++)
         futures[i] = test_submit(b.device, step(&b, i % MANY, 3));
-    assert_true(is_called(b.device));
+    assert_true(test_thread_is_woken(b.device));
     test_gate_open();
     wait_for(&first, 1, ACU_OK);
     wait_for(futures, 2 * MANY, ACU_OK);
     acu_stream_release(stream);
-    atomic_store(&acui_issuer_cores, 0);
-    end_issued(&b);
+    atomic_store(&acui_dispatch_cores, 0);
+    end(&b);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_go_as_one),
+        cmocka_unit_test(many_go_as_one_that_are_handed_over),
         cmocka_unit_test(larger_ones_go_alone),
         cmocka_unit_test(how_many_depends_on_how_long),
         cmocka_unit_test(some_forms_may_come_in_turn),
@@ -1201,34 +1195,34 @@ int main(void)
         cmocka_unit_test(each_fails_alone),
         cmocka_unit_test(results_of_their_own_too),
         cmocka_unit_test(a_callback_holds_none_of_them_up),
-        cmocka_unit_test(what_issues_nothing_holds_none_of_them_up),
         cmocka_unit_test(what_the_driver_refuses_goes_alone),
         cmocka_unit_test(what_threads_submit_goes_as_one),
         cmocka_unit_test(one_behind_the_other),
-        cmocka_unit_test(what_is_cancelled_while_deferred_is_not_done),
+        cmocka_unit_test(what_is_cancelled_while_queued_is_not_done),
         cmocka_unit_test(a_thread_that_names_a_stream_comes_behind_it),
         cmocka_unit_test(a_thread_that_names_a_stream_waits_for_no_function),
-        cmocka_unit_test(the_issuer_survives_refusals),
-        cmocka_unit_test(it_works_for_a_runtime_thread_too),
+        cmocka_unit_test(the_thread_survives_refusals),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
-        cmocka_unit_test(issuers_come_as_far_as_there_are_cores),
-        cmocka_unit_test(a_thread_with_much_in_flight_calls_it),
-        cmocka_unit_test(an_issuer_has_several_batches),
+        cmocka_unit_test(it_is_woken_if_the_device_stays_busy),
+        cmocka_unit_test(threads_are_woken_as_far_as_there_are_cores),
+        cmocka_unit_test(a_thread_with_much_in_flight_has_it_woken),
+        cmocka_unit_test(it_has_several_batches),
         cmocka_unit_test(large_ones_are_issued_by_it),
-        cmocka_unit_test(other_large_ones_are_not),
+        cmocka_unit_test(what_a_thread_waits_for_is_not_queued),
         cmocka_unit_test(draining_includes_what_came_behind),
-        cmocka_unit_test(an_issuer_takes_turns),
-        cmocka_unit_test(a_pause_ends_a_streak),
-        cmocka_unit_test(a_large_one_that_is_cancelled_while_deferred_is_not_done),
-        cmocka_unit_test(what_is_too_late_while_deferred_is_not_done),
+        cmocka_unit_test(the_consumer_takes_turns),
+        cmocka_unit_test(a_full_queue_is_worked_off_by_who_fills_it),
+        cmocka_unit_test(nothing_is_queued_behind_a_function),
+        cmocka_unit_test(a_large_one_that_is_cancelled_while_queued_is_not_done),
+        cmocka_unit_test(what_is_too_late_while_queued_is_not_done),
         cmocka_unit_test(a_release_on_the_issuing_thread_may_submit),
         cmocka_unit_test(a_child_gets_errors),
         cmocka_unit_test(the_last_close_waits_for_them),
         /* These tests leave driver objects behind. */
         cmocka_unit_test(a_loss_reaches_all),
-        cmocka_unit_test(a_loss_ends_the_issuers_work),
-        cmocka_unit_test(a_loss_reaches_what_is_deferred),
-        cmocka_unit_test(a_reset_ends_the_issuers_work),
+        cmocka_unit_test(a_loss_ends_the_threads_work),
+        cmocka_unit_test(a_loss_reaches_what_is_queued),
+        cmocka_unit_test(a_reset_ends_the_threads_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -614,9 +614,8 @@ static void use_built_in(acu_device *device, acu_tensor *x)
 /* ---- batches ---- */
 
 enum { SMALL = 8, ROUNDS = 4 };
-static bool by_issuer; /* an issuer issues them */
 
-/* Two large submissions, one behind the other: the issuer issues each by itself. */
+/* Two large submissions, one behind the other: the device's thread issues each by itself. */
 static void go_alone(acu_device *device, acu_kernel *kernel, acu_tensor *z, acu_tensor *x)
 {
     acu_future *futures[2];
@@ -625,27 +624,24 @@ static void go_alone(acu_device *device, acu_kernel *kernel, acu_tensor *z, acu_
         for (int k = 0; k < ACUI_BATCH_NODES + 1; k++)
             ops[k] = acu_launch(kernel, ACU_BLOCK(TILE),
                                 acu_inout(acu_partition(z, ACU_SHAPE(TILE))), acu_in(x));
-        test_be_busy();
         futures[i] = submit(device, acu_op_zip(ops, ACUI_BATCH_NODES + 1, ACU_SITE));
     }
-    test_be_busy_no_more();
     for (int i = 0; i < 2; i++)
         finish(futures[i]);
 }
 
-/* Each is a submission of its own. The issuer takes none until all of them are deferred. Starting
- * it may have failed; then this thread issues them itself. */
+/* Each is a submission of its own. The device's thread takes none until all of them are queued.
+ * Starting it may have failed; then this thread issues them itself. */
 static void go_batched(acu_device *device, acu_kernel *kernel, acu_tensor *const *z, acu_tensor *x)
 {
     acu_future *futures[SMALL];
-    if (by_issuer)
-        go_alone(device, kernel, z[0], x);
-    atomic_store(&acui_issuer_paused, by_issuer);
+    go_alone(device, kernel, z[0], x);
+    atomic_store(&acui_dispatch_paused, true);
     for (int i = 0; i < SMALL; i++)
         futures[i] = submit(device, acu_launch(kernel, ACU_BLOCK(TILE),
                                                acu_inout(acu_partition(z[i], ACU_SHAPE(TILE))),
                                                acu_in(x)));
-    atomic_store(&acui_issuer_paused, false);
+    atomic_store(&acui_dispatch_paused, false);
     for (int i = 0; i < SMALL; i++)
         finish(futures[i]);
     good(acu_graph_cache_wait(device));
@@ -676,8 +672,7 @@ static void use_batches_with(acu_device *device, acu_kernel *kernel)
            good(acu_sync(device, acu_full(ACU_SHAPE(TILE), acu_f32(1)), &made[count])))
         count++;
     test_teach(test_form_of(kernel, dims, 1), 1, 0, 1000);
-    if (by_issuer)
-        test_call_issuer(device);
+    test_wake_thread(device);
     uint64_t before = count_batched(device);
     for (int rounds = 0; count > SMALL && !is_enough(device, rounds, before); rounds++)
         go_batched(device, kernel, made, made[SMALL]);
@@ -1080,29 +1075,21 @@ static void in_open_devices_handed_over(void **state)
     sweep_both(true, true);
 }
 
-/* By an issuer, or a runtime thread, or both. */
-static void sweep_batches(bool stays_open, bool hand_over, bool issued)
+static void sweep_batches(bool stays_open, bool hand_over)
 {
     batches = true;
-    by_issuer = issued;
     atomic_store(&acui_batch_timeless, true);
     sweep_both(stays_open, hand_over);
     atomic_store(&acui_batch_timeless, false);
-    atomic_store(&acui_issuer_patience, ACU_US(100));
-    batches = by_issuer = false;
+    atomic_store(&acui_dispatch_patience, ACU_US(100));
+    batches = false;
 }
 
 static void what_is_batched(void **state)
 {
     (void)state;
-    sweep_batches(false, true, false);
-}
-
-static void what_an_issuer_issues(void **state)
-{
-    (void)state;
-    sweep_batches(false, false, true);
-    sweep_batches(true, true, true);
+    sweep_batches(false, false);
+    sweep_batches(true, true);
 }
 
 /* Only the waits are different there. */
@@ -1163,7 +1150,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole), cmocka_unit_test(whole_handed_over),
         cmocka_unit_test(in_open_devices), cmocka_unit_test(in_open_devices_handed_over),
-        cmocka_unit_test(what_is_batched), cmocka_unit_test(what_an_issuer_issues),
+        cmocka_unit_test(what_is_batched),
         cmocka_unit_test(waits_one_by_one)};
     return cmocka_run_group_tests(tests, hold_contexts, let_go);
 }

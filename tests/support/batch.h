@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* For tests of submissions that are issued in batches: teaching which tasks are short, and calling
- * an issuer at once. */
+/* For tests of submissions that are queued and issued in batches: teaching which tasks are short,
+ * and waking a device's thread at once. */
 #ifndef ACUDA_TESTS_SUPPORT_BATCH_H
 #define ACUDA_TESTS_SUPPORT_BATCH_H
 
@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/deferred.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 
 #include <sched.h>
@@ -44,41 +44,29 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
     return acui_form_of(&task);
 }
 
-/* Makes this thread count as one that submits continuously, so that it leaves the next task to an
- * issuer; and lets an issuer come on any machine. */
-static inline void test_be_busy(void)
+static inline bool test_thread_is_woken(acu_device *device)
 {
-    atomic_store(&acui_issuer_cores, 64);
-    uint64_t now = acui_now(); /* of all: this thread may be held up at any place */
-    for (int i = 0; i < 32; i++)
-        acui_streak_issued(now);
+    acui_dispatch *queue = acui_dispatch_of(device);
+    acui_lock_take(&queue->lock);
+    bool woken = queue->device;
+    acui_lock_give(&queue->lock);
+    return woken;
 }
 
-static inline void test_be_busy_no_more(void)
+static inline bool test_queue_is_open(acu_device *device)
 {
-    atomic_store(&acui_issuer_cores, 0);
-    acui_streak_end();
+    return atomic_load(&acui_dispatch_of(device)->open);
 }
 
-static inline bool test_issuer_is_called(acui_deferred *list, bool *rests)
+/* Has the device's thread issue what is queued, until the last close. False: it can not be started,
+ * because calls fail. */
+static inline bool test_wake_thread(acu_device *device)
 {
-    acui_lock_take(&list->lock);
-    bool called = list->device;
-    *rests = acui_now() < list->rests_until;
-    acui_lock_give(&list->lock);
-    return called;
-}
-
-/* Has an issuer take what is deferred on the device, until the last close. False: it can not be
- * started, because calls fail. */
-static inline bool test_call_issuer(acu_device *device)
-{
-    bool rests = false;
-    atomic_store(&acui_issuer_patience, ACU_MS(600000));
-    for (int tries = 0; tries < 8; tries += !rests) {
-        acui_issuer_call(device);
-        while (test_issuer_is_called(acui_deferred_of(device), &rests)) {
-            if (acui_deferred_stream(device))
+    atomic_store(&acui_dispatch_patience, ACU_MS(600000));
+    for (int tries = 0; tries < 8; tries++) {
+        acui_dispatch_wake(device);
+        while (test_thread_is_woken(device)) {
+            if (test_queue_is_open(device))
                 return true;
             sched_yield();
         }

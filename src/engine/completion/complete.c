@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/batch.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"

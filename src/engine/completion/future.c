@@ -13,7 +13,6 @@
 #include "engine/completion/flight.h"
 #include "engine/completion/group.h"
 #include "engine/completion/queue.h"
-#include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 
@@ -260,10 +259,7 @@ acu_status acui_future_look(acu_future *future, uint64_t now)
 acu_status acu_future_poll(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);
-    acu_status status = acui_future_look(future, 0);
-    if (status == ACU_NOT_READY)
-        acui_streak_end();
-    return status;
+    return acui_future_look(future, 0);
 }
 
 acu_status acu_future_error(acu_future *future, acu_error *error)

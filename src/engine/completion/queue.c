@@ -23,7 +23,6 @@
 #include "base/park.h"
 #include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
-#include "engine/issue/batch.h"
 #include "engine/report/story.h"
 
 #include <stdatomic.h>
@@ -468,8 +467,6 @@ static bool take(taker *t, bool looked, acu_completion *list, size_t room, size_
         }
         taken += n;
     } while (more && taken < room);
-    if (!taken && !t->stop)
-        acui_streak_end();
     return taken > 0 || t->stop;
 }
 

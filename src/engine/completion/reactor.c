@@ -19,7 +19,7 @@
 #include "engine/completion/flight.h"
 #include "engine/completion/queue.h"
 #include "engine/host/host.h"
-#include "engine/issue/batch.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
@@ -259,7 +259,7 @@ static void reactor_ended(void)
 static void end_threads(void)
 {
     acui_runtime_stop();
-    acui_issuer_stop();
+    acui_dispatch_stop();
     acui_loader_stop();
     acui_worker_stop();
     acui_aside_stop();
@@ -281,7 +281,7 @@ static bool is_busy(void)
     acui_lock_take(&reactor.lock);
     busy |= reactor.notices || reactor.running;
     acui_lock_give(&reactor.lock);
-    return busy || acui_runtime_busy() || acui_issuer_busy() || acui_loader_busy() ||
+    return busy || acui_runtime_busy() || acui_dispatch_busy() || acui_loader_busy() ||
            acui_worker_busy() || acui_aside_busy() || acui_stage_busy() || acui_build_busy() ||
            acui_blocked_busy();
 }

@@ -10,7 +10,7 @@
  */
 #include "base/clock.h"
 #include "engine/completion/complete.h"
-#include "engine/issue/batch.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 #include "engine/submit/runtime.h"
 
@@ -79,7 +79,7 @@ acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout)
         return ACU_OK;
     settling s = {.stream = stream, .turn = turn_of_now(stream)};
     if (timeout > 0)
-        acui_deferred_drain(stream->device, timeout);
+        acui_dispatch_drain(stream->device, timeout);
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;

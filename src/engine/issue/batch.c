@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which tasks may be deferred and batched, how many in a batch, and when an issuer would help. */
+/* Which tasks may be queued and batched, and how many of a form in a batch. */
 #include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
 
-#include "base/local.h"
 #include "engine/report/story.h"
 
 /* ---- how many of a form ---- */
@@ -131,7 +130,7 @@ static bool is_of_graphs(const acui_task *task)
     return !run && task->runs;
 }
 
-static bool may_be_deferred(const acui_task *task)
+bool acui_batch_may_be_queued(const acui_task *task)
 {
     const acu_device *device = task->device;
     return !task->next && is_of_graphs(task) && !task->part && !task->binds &&
@@ -139,87 +138,11 @@ static bool may_be_deferred(const acui_task *task)
            (task->body_count == task->count || allocates_only(task));
 }
 
-/* Whether it is small, and known to be short enough. */
-static bool may_be_batched(acui_task *task)
+bool acui_batch_may_be_batched(acui_task *task)
 {
     if (task->runs->next || task->runs->count > ACUI_BATCH_NODES)
         return false;
     if (!task->form) /* from now on its length is learned */
         task->form = acui_form_of(task);
     return acui_batch_most(task->device, task->form) > 1;
-}
-
-/* How often an issuer would have helped recently. If it would, it pays to know which tasks may be
- * batched. */
-static uint32_t issuer_demand(const acu_device *device)
-{
-    return atomic_load_explicit(&device->engine.issuer_demand, memory_order_relaxed);
-}
-
-acu_stream *acui_batch_stream(acui_task *task)
-{
-    bool accepts = acui_deferred_accepts(task->device);
-    if (!accepts && !issuer_demand(task->device))
-        return NULL;
-    task->deferrable = may_be_deferred(task);
-    task->batchable = task->deferrable && may_be_batched(task);
-    return accepts && task->batchable ? acui_deferred_stream(task->device) : NULL;
-}
-
-/* ---- when an issuer would help ---- */
-
-enum {
-    HELPED = 2,  /* added to the demand if an issuer would have helped; else it goes down by one */
-    CALL = 64,   /* the demand at which an issuer is called */
-    BUSY = 8,    /* in flight: with more tasks the device has enough to do */
-    STREAK = 16, /* issued in a streak: with more, the thread might plan the next one instead */
-};
-#define SOON ACU_US(20) /* at most, between two tasks of a streak */
-
-/* Tasks that this thread has issued one after the other, without having to wait: the device keeps
- * up with it. */
-static ACUI_LOCAL struct {
-    uint64_t last;
-    uint32_t count;
-} streak;
-
-void acui_streak_issued(uint64_t now)
-{
-    streak.count = now < streak.last + SOON ? streak.count + 1 : 0;
-    streak.last = now;
-}
-
-void acui_streak_end(void)
-{
-    streak.count = 0;
-}
-
-bool acui_batch_device_is_busy(acu_device *device, uint32_t deferred)
-{
-    return acui_in_flight(device) > deferred + BUSY;
-}
-
-bool acui_issuer_would_help(const acui_task *task)
-{
-    return !task->prompt &&
-           (streak.count > STREAK || acui_batch_device_is_busy(task->device, 0)) &&
-           acui_issuer_may_come();
-}
-
-void acui_issuer_consider(const acui_task *task, bool contended)
-{
-    acu_device *device = task->device;
-    uint32_t demand = issuer_demand(device), was = demand;
-    bool helps = acui_issuer_would_help(task);
-    if (contended || helps)
-        demand += HELPED;
-    else if (demand)
-        demand--;
-    if (demand >= CALL && (task->batchable || (task->deferrable && helps))) {
-        acui_issuer_ask(device);
-        demand = 1;
-    }
-    if (demand != was)
-        atomic_store_explicit(&device->engine.issuer_demand, demand < CALL ? demand : CALL,
-                              memory_order_relaxed);
 }

@@ -4,7 +4,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "driver/nvtx.h"
-#include "engine/issue/batch.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 #include "op/instead.h"
 #include "op/launch.h"

@@ -2,14 +2,14 @@
 /*
  * Issue: a task goes to its stream, behind the marks of its predecessors on other streams, and ends
  * in a mark of its own. Called when all predecessors are on the device, by ready.c (acui_issue) and
- * deferred.c (acui_issue_all). The stream's issue lock is held from the first wait to the mark, so
+ * dispatch.c (acui_issue_all). The stream's issue lock is held from the first wait to the mark, so
  * that a mark covers whole tasks; no other lock is held so long.
  */
 #include "base/error.h"
 #include "base/local.h"
 #include "engine/completion/flight.h"
 #include "engine/future.h"
-#include "engine/issue/batch.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
@@ -255,27 +255,11 @@ static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t cou
     return next;
 }
 
-/* Whether several threads issue on a device at the same time: the one that began last is noted
- * there until it is done. Relaxed, and in more than one step: a guess. */
-static void note_begin(const acui_task *task)
-{
-    _Atomic(const void *) *issuer = &task->device->engine.issuer;
-    acui_issuer_consider(task, atomic_load_explicit(issuer, memory_order_relaxed) != NULL);
-    atomic_store_explicit(issuer, &issued_now, memory_order_relaxed); /* each thread's own */
-}
-
-static void note_end(acu_device *device)
-{
-    if (atomic_load_explicit(&device->engine.issuer, memory_order_relaxed) == &issued_now)
-        atomic_store_explicit(&device->engine.issuer, NULL, memory_order_relaxed);
-}
-
 static acui_task *issue_on(acu_stream *stream, acui_task *task)
 {
     acui_entered entered;
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
-    note_begin(task);
     acui_story_issue(task);
     acui_lock_take(&stream->issue);
     acui_task *freed = NULL;
@@ -304,7 +288,6 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     } else {
         acui_stream_make_owed(stream); /* what the task had allocated comes free behind it, too */
     }
-    note_end(stream->device);
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     if (lacking)
@@ -427,10 +410,7 @@ acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
 
 acui_task *acui_issue(acui_task *task)
 {
-    if (acui_defer(task))
-        return NULL;
-    acui_deferred_flush();
-    return issue_alone(task);
+    return acui_dispatch_add(task) ? NULL : issue_alone(task);
 }
 
 /* ---- work that the program puts on the stream itself ---- */

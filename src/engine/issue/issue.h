@@ -67,7 +67,8 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
                       acui_node **failed);
 
 /* ---- issue.c, enqueue.c ---- */
-/* Put the task on its stream, retire it, or defer it; returns the tasks that this frees. */
+/* Put the task on its stream or into its device's queue, or retire it; returns the tasks that this
+ * frees. */
 acui_task *acui_issue(acui_task *task);
 /* Issue now: several tasks of one form for one stream that wait for nothing on the device; or one
  * task alone. */

@@ -270,7 +270,7 @@ static acui_task *run_task(acui_task *task)
  * known. */
 static bool is_plain(acui_task *task)
 {
-    if (!task->deferrable)
+    if (!task->queueable)
         return false;
     acui_order_lock(task->homes);
     task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.failed &&

@@ -15,7 +15,6 @@
 #include "base/park.h"
 #include "base/threads.h"
 #include "engine/completion/complete.h"
-#include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/submit/submit.h"
@@ -301,7 +300,6 @@ static void current_end(current *c)
 {
     if (!c->device)
         return;
-    acui_deferred_own(NULL);
     acui_leave(&c->entered);
     acu_device_release(c->device);
     c->device = NULL;
@@ -315,8 +313,6 @@ static void current_enter(current *c, acu_device *device)
     if (acui_enter(device, &c->entered) != ACU_OK)
         return;
     c->device = acu_device_retain(device);
-    if (&runtimes[device->info.ordinal] == mine)
-        acui_deferred_own(device);
 }
 
 static void wait_turn(const more *m)
@@ -340,10 +336,8 @@ static acu_status submit_now(const acui_handed *h)
 
 static void deal_with(acui_runtime *runtime, acui_handed *h)
 {
-    if (h->more) { /* it may have to wait: what is deferred goes first */
-        acui_deferred_flush();
+    if (h->more)
         wait_turn(h->more);
-    }
     acu_status status = submit_now(h);
     if (h->future && status != ACU_OK) {
         acui_future_sign(h->future, acui_error());
@@ -355,15 +349,7 @@ static void deal_with(acui_runtime *runtime, acui_handed *h)
     free_more(h->more);
     acui_future_put(h->future);
     acu_device_release(h->device);
-    bool enough = acui_deferred_waits_in_vain();
-    while (acui_deferred_must_flush() && (enough || !acui_handover_ready(&runtime->queue))) {
-        if (!enough && !runtime->alone && acui_deferred_may_wait())
-            acui_spin_pause();
-        else
-            acui_deferred_flush();
-    }
-    if (!acui_deferred_must_flush()) /* else some of it is not issued yet */
-        acui_passage_set(&runtime->passed, runtime->queue.taken);
+    acui_passage_set(&runtime->passed, runtime->queue.taken);
 }
 
 void acui_runtime_entered(void)
@@ -375,7 +361,6 @@ void acui_runtime_entered(void)
 /* Look for a short while. Whether there is something to do again. */
 static bool spin(acui_runtime *runtime, uint64_t patience)
 {
-    acui_streak_end();
     uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
     do {
         for (int i = 0; i < 32; i++) {

@@ -11,7 +11,6 @@
 #include "engine/completion/complete.h"
 #include "engine/completion/flight.h"
 #include "engine/completion/queue.h"
-#include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
@@ -64,7 +63,6 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     atomic_store_explicit(&s->refs, future && !future->how.waited ? 2 : 1, memory_order_relaxed);
     atomic_store_explicit(&s->open, 1, memory_order_relaxed);
     s->plan.flush = acui_enter_nodes;
-    s->plan.pause = acui_deferred_flush;
     s->plan.thread = pthread_self();
     s->asked.policy = acu_policy_retain(options->policy);
     s->asked.priority = options->priority;

@@ -4,7 +4,7 @@
  * Called by acui_enter_nodes (order.c), and by alone.c for graphs, on the thread that plans. */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/issue/batch.h"
+#include "engine/issue/dispatch.h"
 #include "engine/report/story.h"
 #include "engine/submit/submit.h"
 
@@ -54,8 +54,8 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     ACUI_TRY(grow_lanes(s));
     ACUI_TRY(policy_of(s, task->device, &policy));
     if (policy != task->device->policy) /* the program may look at its streams */
-        acui_deferred_drain(task->device, ACU_FOREVER);
-    acu_stream *chosen = policy ? acui_batch_stream(task) : s->asked.stream;
+        acui_dispatch_drain(task->device, ACU_FOREVER);
+    acu_stream *chosen = policy ? acui_dispatch_prepare(task) : s->asked.stream;
     if (!chosen)
         chosen = acui_policy_pick(policy);
     if (!chosen)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * An issuer's thread: src/engine/issue/issuer.c itself. When it is called it comes, unless it is
- * being ended; else it sleeps; and it holds the device that it was called for until it goes.
+ * A device's thread: src/engine/issue/dispatch_thread.c itself. When it is woken it comes, unless
+ * it is being ended; else it sleeps; and it holds the device that it was woken for until it sleeps.
  */
 #include "one_thread.h"
 
 #include <string.h>
 
-#include "engine/issue/deferred.h"
+#include "engine/issue/dispatch.h"
 
-#ifndef ISSUER_FILE
-#define ISSUER_FILE "../../src/engine/issue/issuer.c"
+#ifndef DISPATCH_THREAD_FILE
+#define DISPATCH_THREAD_FILE "../../src/engine/issue/dispatch_thread.c"
 #endif
-#include ISSUER_FILE
+#include DISPATCH_THREAD_FILE
 
 /* ---- what it uses ---- */
 
-static acui_deferred lists[ACUI_MAX_DEVICES];
+static acui_dispatch queues[ACUI_MAX_DEVICES];
 static acu_device device;
 static int refs; /* acuda's references to the device */
 static bool entered;
@@ -24,15 +24,15 @@ static _Atomic(uint32_t) served;   /* how often the thread came */
 static _Atomic(uint32_t) released; /* how often the device was released */
 _Atomic(bool) acui_batch_timeless;
 
-acui_deferred *acui_deferred_of(const acu_device *of)
+acui_dispatch *acui_dispatch_of(const acu_device *of)
 {
     (void)of;
-    return &lists[0];
+    return &queues[0];
 }
 
-acui_deferred *acui_deferred_at(unsigned ordinal)
+acui_dispatch *acui_dispatch_at(unsigned ordinal)
 {
-    return &lists[ordinal];
+    return &queues[ordinal];
 }
 
 acu_device *acu_device_retain(acu_device *of)
@@ -47,7 +47,7 @@ void acu_device_release(acu_device *of)
     if (of && --refs < 0)
         explore_fail("the device is released too often");
     if (of && entered && refs == 0)
-        explore_fail("the device is released while the issuer is there");
+        explore_fail("the device is released while the thread is there");
     released++;
     explore_unpark(&released);
 }
@@ -67,35 +67,29 @@ void acui_leave(acui_entered *e)
     entered = false;
 }
 
-void acui_deferred_open(acui_deferred *list, acu_stream *stream)
+void acui_dispatch_open(acui_dispatch *queue, const acu_device *of, acu_stream *stream)
 {
-    (void)stream;
-    atomic_store_explicit(&list->open, true, memory_order_relaxed);
+    (void)of, (void)stream;
+    atomic_store_explicit(&queue->open, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&served, 1, memory_order_relaxed);
     explore_unpark(&served);
 }
 
-void acui_deferred_close(acui_deferred *list)
+void acui_dispatch_close(acui_dispatch *queue)
 {
-    atomic_store_explicit(&list->open, false, memory_order_relaxed);
+    atomic_store_explicit(&queue->open, 0, memory_order_relaxed);
 }
 
-size_t acui_deferred_issue(acui_deferred *list)
+bool acui_dispatch_issue(acui_dispatch *queue)
 {
-    if (list->device != &device || refs < 1)
-        explore_fail("the device has gone while the issuer is there");
-    return 0;
+    if (queue->device != &device || refs < 1)
+        explore_fail("the device has gone while the thread is there");
+    return false;
 }
 
-uint32_t acui_deferred_joinable(const acui_deferred *list)
+bool acui_dispatch_may_grow(const acui_dispatch *queue)
 {
-    (void)list;
-    return 0;
-}
-
-bool acui_batch_device_is_busy(acu_device *of, uint32_t deferred)
-{
-    (void)of, (void)deferred;
+    (void)queue;
     return false;
 }
 
@@ -129,7 +123,7 @@ static uint32_t all_callers;
 
 static void start_with(uint32_t count)
 {
-    memset((void *)lists, 0, sizeof lists);
+    memset((void *)queues, 0, sizeof queues);
     memset((void *)&device, 0, sizeof device);
     refs = 0;
     entered = false;
@@ -147,33 +141,33 @@ static void await(_Atomic(uint32_t) *word, uint32_t count)
         explore_park(word, seen);
 }
 
-static void is_called(void)
+static void was_woken(void)
 {
     callers++;
     explore_unpark(&callers);
 }
 
-static void call(void)
+static void wake_it(void)
 {
-    acui_issuer_call(&device);
-    is_called();
+    acui_dispatch_wake(&device);
+    was_woken();
 }
 
-/* It comes each time that it is called. */
-static void call_and_await(void)
+/* It comes each time that it is woken. */
+static void wake_and_await(void)
 {
     for (uint32_t i = 1; i <= 2; i++) {
-        acui_issuer_call(&device);
+        acui_dispatch_wake(&device);
         await(&served, i);
         await(&released, i); /* it goes to sleep */
     }
-    is_called();
+    was_woken();
 }
 
 static void end(void)
 {
-    acui_issuer_stop();
-    if (acui_issuer_busy())
+    acui_dispatch_stop();
+    if (acui_dispatch_busy())
         explore_fail("it was ended, and runs");
     model_thread_over();
 }
@@ -184,37 +178,39 @@ static void end_last(void)
     end();
 }
 
-static void call_and_end(void)
+static void wake_and_end(void)
 {
-    call();
+    wake_it();
     end_last();
 }
 
-/* The next call starts another thread. */
-static void call_and_end_twice(void)
+/* The next wake-up starts another thread. */
+static void wake_and_end_twice(void)
 {
-    acui_issuer_call(&device);
+    acui_dispatch_wake(&device);
     await(&released, 1);
-    acui_issuer_stop();
-    call_and_end();
+    acui_dispatch_stop();
+    wake_and_end();
 }
 
 static void nothing_is_left(void)
 {
-    if (refs || lists[0].device || lists[0].open)
-        explore_fail("it has %d devices, and is called for one: %d", refs,
-                     lists[0].device != NULL);
+    if (refs || queues[0].device || queues[0].open)
+        explore_fail("it has %d devices, and was woken for one: %d", refs,
+                     queues[0].device != NULL);
 }
 
 int main(int argc, char **argv)
 {
     static const explore_model models[] = {
-        {.name = "one calls", .start = start_one, .threads = {model_thread, call_and_await, end_last},
+        {.name = "one wakes it", .start = start_one,
+         .threads = {model_thread, wake_and_await, end_last},
          .check = nothing_is_left, .interruptions = 2, .delays = 1},
-        {.name = "two call", .start = start_two, .threads = {model_thread, call, call_and_end},
+        {.name = "two wake it", .start = start_two,
+         .threads = {model_thread, wake_it, wake_and_end},
          .check = nothing_is_left, .interruptions = 2, .delays = 1},
-        {.name = "two call while it is ended", .start = start_two,
-         .threads = {model_thread, call, call_and_end_twice}, .check = nothing_is_left,
+        {.name = "two wake it while it is ended", .start = start_two,
+         .threads = {model_thread, wake_it, wake_and_end_twice}, .check = nothing_is_left,
          .interruptions = 2, .delays = 0},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Deferred tasks: src/engine/issue/deferred.c itself. Threads add tasks to the list while an issuer
- * has it open, and so does a runtime thread that owns it. Each task is issued, once; nothing stays
- * in the list; and a thread that drains it finds everything issued that was there before, with what
- * came behind it.
+ * A device's queue: src/engine/issue/dispatch.c itself. Threads add tasks while the device's thread
+ * has the queue open, which issues some and goes; others drain it. Each task is issued, once;
+ * nothing stays in the queue; nothing is there while a function of the program's may run; and a
+ * thread that drains finds everything issued that was there before, with what came behind it.
  */
-#define EXPLORE_LOCKS
 #include "explore.h"
 
 #include <string.h>
@@ -14,21 +13,27 @@
 #include "base/local.h"
 #include "base/nap.h"
 #include "engine/completion/complete.h"
-#include "engine/issue/deferred.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 
 #undef ACUI_LOCAL
 #define ACUI_LOCAL /* explore_local */
 
-static void give_lock(void *lock);
-#define acui_lock_take(lock) ((void)explore_lock(lock))
-#define acui_lock_give(lock) give_lock(lock)
+/* Who waits for consumers sleeps until there are fewer. */
+static void lowered(const volatile void *at);
+#undef atomic_fetch_sub_explicit
+#define atomic_fetch_sub_explicit(p, n, order)                                                     \
+    (explore_point(), explore_settle(), __extension__({                                            \
+         (void)(order);                                                                            \
+         *(p) -= (n);                                                                              \
+         lowered(p);                                                                               \
+     }))
 
-#ifndef DEFERRED_FILE
-#define DEFERRED_FILE "../../src/engine/issue/deferred.c"
+#ifndef DISPATCH_FILE
+#define DISPATCH_FILE "../../src/engine/issue/dispatch.c"
 #endif
-#include DEFERRED_FILE
+#include DISPATCH_FILE
 
 enum { TASKS = 4 };
 
@@ -39,25 +44,21 @@ static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
 static int issued[TASKS], dropped[TASKS], ran[TASKS];
 static bool some_follow, calls_back, plain; /* `plain`: what comes behind calls nothing of the
                                              * program */
-static bool large; /* ... and may be deferred in its turn */
-static bool in_time; /* the first task was still deferred when it was given up */
+static bool large; /* ... and may be queued in its turn */
+static bool in_time; /* the first task was still queued when it was given up */
 static _Atomic(uint32_t) told; /* set by the thread that added the first one */
-static acui_deferred *list;
+static acui_dispatch *queue;
 
-/* ---- waiting, until a thread is done with what it took ---- */
+/* ---- waiting for consumers ---- */
 
 static _Atomic(uint32_t) fewer;
-static uint32_t were;
 
-static void give_lock(void *lock)
+static void lowered(const volatile void *at)
 {
-    explore_unlock(lock);
-    uint32_t are = lists[0].unfinished[0] + lists[0].unfinished[1];
-    if (are < were) {
-        fewer++;
-        explore_unpark(&fewer);
-    }
-    were = are;
+    if (at != &queues[0].consumers)
+        return;
+    fewer++;
+    explore_unpark(&fewer);
 }
 
 acui_nap acui_nap_start(uint64_t timeout)
@@ -74,8 +75,6 @@ bool acui_nap_again(acui_nap *nap)
 }
 
 /* ---- what it uses ---- */
-
-_Atomic(bool) acui_batch_timeless;
 
 static int index_of(const acui_task *task)
 {
@@ -125,24 +124,22 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
     return first;
 }
 
-static bool in_issue; /* the issuer is running what came behind */
-
 /* What came behind, and tasks that were given up. */
 void acui_run_tasks(acui_task *ready)
 {
-    if (ready && in_issue && list->count)
-        explore_fail("functions of the program's may run, and something is deferred");
     for (acui_task *next; ready; ready = next) {
         next = ready->next_ready;
         explore_point();
-        if (comes_behind(ready) && large && acui_defer(ready))
+        if (innermost && queue->count)
+            explore_fail("functions of the program's may run, and something is queued");
+        if (comes_behind(ready) && large && acui_dispatch_add(ready))
             continue;
         if (comes_behind(ready))
             ran[ready - behind]++;
         else if (dropped[index_of(ready)]++ || issued[index_of(ready)])
             explore_fail("task %d is dropped, and was issued", index_of(ready));
         if (calls_back)
-            acui_deferred_drain(&device, ACU_FOREVER);
+            acui_dispatch_drain(&device, ACU_FOREVER);
     }
 }
 
@@ -162,53 +159,38 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
     return rest;
 }
 
-void acui_streak_issued(uint64_t now) { (void)now; }
-
-bool acui_issuer_would_help(const acui_task *task)
-{
-    (void)task;
-    return true;
-}
-
 acu_stream *acui_policy_pick(acu_policy *policy)
 {
     (void)policy;
     return &stream;
 }
 
-uint64_t acui_stream_last(acu_stream *of)
-{
-    (void)of;
-    return 0;
-}
-
-bool acui_stream_reached(acu_stream *of, uint64_t number)
-{
-    (void)of, (void)number;
-    return true;
-}
-
 void acui_order_lock(acui_homes homes) { (void)homes; }
 void acui_order_unlock(acui_homes homes) { (void)homes; }
-void acui_issuer_ask(acu_device *of) { (void)of; }
+bool acui_batch_may_be_queued(const acui_task *task) { return task->queueable; }
+bool acui_batch_may_be_batched(acui_task *task) { return task->batchable; }
+bool acui_dispatch_is_busy(acu_device *of) { return of; }
+void acui_dispatch_found(acui_dispatch *of, acu_device *on, bool busy)
+{
+    (void)of, (void)on, (void)busy;
+}
 uint64_t acui_now(void) { return 0; }
 
 /* ---- the cases ---- */
 
 static void start(void)
 {
-    list = &lists[0];
-    memset((void *)lists, 0, sizeof *lists);
+    queue = &queues[0];
+    memset((void *)queues, 0, sizeof *queues);
     memset((void *)submissions, 0, sizeof submissions);
     memset(tasks, 0, sizeof tasks);
     memset(issued, 0, sizeof issued);
     memset(dropped, 0, sizeof dropped);
     memset(ran, 0, sizeof ran);
-    some_follow = calls_back = plain = large = in_issue = in_time = false;
-    told = fewer = were = 0;
-    list->device = &device;
+    some_follow = calls_back = plain = large = in_time = false;
+    told = fewer = 0;
     for (int i = 0; i < TASKS; i++) /* of two forms */
-        tasks[i] = (acui_task){.device = &device, .stream = &stream, .deferrable = true,
+        tasks[i] = (acui_task){.device = &device, .stream = &stream, .queueable = true,
                                .batchable = true, .form = 1 + (uint64_t)(i == 1),
                                .submission = &submissions[i]};
 }
@@ -226,7 +208,7 @@ static void start_with_large_behind(void)
     start();
     some_follow = large = true;
     for (int i = 0; i < TASKS; i++)
-        behind[i] = (acui_task){.device = &device, .stream = &stream, .deferrable = true,
+        behind[i] = (acui_task){.device = &device, .stream = &stream, .queueable = true,
                                 .submission = &submissions[i]};
 }
 
@@ -234,33 +216,26 @@ static void start_calling_back(void) { start(), some_follow = calls_back = true;
 
 static void add_task(int i)
 {
-    if (!acui_defer(&tasks[i]))
+    if (!acui_dispatch_add(&tasks[i]))
         acui_run_tasks(acui_issue_all(&(acui_task *){&tasks[i]}, 1));
 }
 
 static void add_three(void) { add_task(0), add_task(1), add_task(2); }
 static void add_one(void) { add_task(3); }
 
-static void serve(void)
-{
-    in_issue = true;
-    acui_deferred_issue(list);
-    in_issue = false;
-}
-
 static void serve_for_two(void)
 {
-    acui_deferred_open(list, &stream);
-    serve();
-    serve();
-    acui_deferred_close(list);
+    acui_dispatch_open(queue, &device, &stream);
+    acui_dispatch_issue(queue);
+    acui_dispatch_issue(queue);
+    acui_dispatch_close(queue);
 }
 
 static void serve_for_one(void)
 {
-    acui_deferred_open(list, &stream);
-    serve();
-    acui_deferred_close(list);
+    acui_dispatch_open(queue, &device, &stream);
+    acui_dispatch_issue(queue);
+    acui_dispatch_close(queue);
 }
 
 static void has_gone(int i)
@@ -273,9 +248,10 @@ static void has_gone(int i)
 
 static void nothing_is_left(void)
 {
-    if (list->count || list->unfinished[0] || list->unfinished[1])
-        explore_fail("%u are left, %u and %u are unfinished", (unsigned)list->count,
-                     (unsigned)list->unfinished[0], (unsigned)list->unfinished[1]);
+    if (queue->count || queue->consumers || queue->drains || queue->open || queue->barred ||
+        queue->alone)
+        explore_fail("%u are left, of which %u go alone", (unsigned)queue->count,
+                     (unsigned)queue->alone);
 }
 
 static void all_have_gone(void)
@@ -298,7 +274,7 @@ static void add_two_and_drain(void)
 {
     add_task(0);
     add_task(1);
-    acui_deferred_drain(&device, ACU_FOREVER);
+    acui_dispatch_drain(&device, ACU_FOREVER);
     has_gone(0);
     has_gone(1);
 }
@@ -316,9 +292,20 @@ static void hear_and_drain(void)
 {
     if (!atomic_load_explicit(&told, memory_order_acquire))
         return;
-    acui_deferred_drain(&device, ACU_FOREVER);
+    acui_dispatch_drain(&device, ACU_FOREVER);
     has_gone(0);
 }
+
+static void add_and_drain_while_open(void)
+{
+    acui_dispatch_open(queue, &device, &stream);
+    add_task(0);
+    acui_dispatch_drain(&device, ACU_FOREVER);
+    has_gone(0);
+    acui_dispatch_close(queue);
+}
+
+static void add_second(void) { add_task(1); }
 
 /* ---- given up ---- */
 
@@ -326,10 +313,10 @@ static void add_two_first(void) { add_task(0), add_task(1); }
 static void give_up(void)
 {
     atomic_store_explicit(&submissions[0].given_up, true, memory_order_release);
-    acui_lock_take(&list->lock);
-    for (uint32_t i = 0; i < list->count; i++)
-        in_time |= list->tasks[i].task == &tasks[0];
-    acui_lock_give(&list->lock);
+    acui_lock_take(&queue->lock);
+    for (uint32_t i = 0; i < queue->count; i++)
+        in_time |= queue->tasks[i].task == &tasks[0];
+    acui_lock_give(&queue->lock);
 }
 
 static void is_not_issued(void)
@@ -338,21 +325,6 @@ static void is_not_issued(void)
     if (in_time && issued[0])
         explore_fail("it was given up, and issued later");
 }
-
-/* ---- a runtime thread ---- */
-
-static void run_thread(void)
-{
-    acui_deferred_own(&device);
-    for (int i = 0; i < 2; i++) {
-        add_task(i);
-        while (i == 1 && acui_deferred_must_flush())
-            acui_deferred_flush();
-    }
-    acui_deferred_own(NULL);
-}
-
-static void add_two_others(void) { add_task(2), add_task(3); }
 
 int main(int argc, char **argv)
 {
@@ -368,6 +340,9 @@ int main(int argc, char **argv)
         {.name = "drained by what came behind", .start = start_calling_back,
          .threads = {serve_for_one, add_two_first, hear_and_drain},
          .check = two_have_gone, .interruptions = 2, .delays = 0},
+        {.name = "added while functions run", .start = start_with_followers,
+         .threads = {add_and_drain_while_open, add_second}, .check = two_have_gone,
+         .interruptions = 2, .delays = 1},
         {.name = "large ones", .start = start_with_large,
          .threads = {serve_for_two, add_three, add_one}, .check = all_have_gone,
          .interruptions = 2, .delays = 1},
@@ -380,13 +355,7 @@ int main(int argc, char **argv)
         {.name = "given up", .start = start,
          .threads = {serve_for_one, add_two_first, give_up}, .check = is_not_issued,
          .interruptions = 2, .delays = 1},
-        {.name = "a runtime thread", .start = start,
-         .threads = {serve_for_one, run_thread, add_two_others}, .check = all_have_gone,
-         .interruptions = 2, .delays = 1},
     };
-    explore_local(&owned, sizeof owned);
-    explore_local(&taken_unfinished, sizeof taken_unfinished);
     explore_local(&innermost, sizeof innermost);
-    explore_local(&in_issue, sizeof in_issue);
     return explore_all(models, sizeof models / sizeof *models, argc, argv);
 }

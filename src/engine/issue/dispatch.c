@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A device's queue of ready tasks (dispatch.h). */
+#include "engine/issue/dispatch.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/local.h"
+#include "base/nap.h"
+#include "engine/issue/issue.h"
+#include "engine/order/order.h"
+
+#define USER_CODE ACU_US(200) /* a function of the program's that takes longer is not waited for */
+
+enum {
+    ON_STREAM = 32, /* tasks that go to one stream in batches; then the next one is taken */
+    ALONE = 32,     /* tasks in the queue that go alone: with more, it counts as full */
+    SOME = 8,       /* followers that are run before the next batch is taken */
+    MOST = 64,      /* followers that are run before the consumer looks up */
+};
+
+/* Never freed: a thread may look while another one closes the last device. */
+static acui_dispatch queues[ACUI_MAX_DEVICES];
+
+_Atomic(uint64_t) acui_dispatch_drain_most = ACU_MS(1000);
+
+/* A thread that issues what is in a queue. */
+typedef struct consumer {
+    struct consumer *outer;
+    acui_dispatch *queue;
+    uint32_t user_code; /* functions of the program, nested, that the thread is in */
+} consumer;
+
+static ACUI_LOCAL consumer *innermost; /* that this thread is; NULL: none */
+
+acui_dispatch *acui_dispatch_at(unsigned ordinal)
+{
+    return &queues[ordinal];
+}
+
+acui_dispatch *acui_dispatch_of(const acu_device *device)
+{
+    return &queues[device->info.ordinal];
+}
+
+static uint32_t count_of(const acui_dispatch *queue)
+{
+    return atomic_load_explicit(&queue->count, memory_order_relaxed);
+}
+
+static void set_count(acui_dispatch *queue, size_t count)
+{
+    atomic_store_explicit(&queue->count, (uint32_t)count, memory_order_release);
+}
+
+static uint32_t count_alone(const acui_dispatch *queue)
+{
+    return atomic_load_explicit(&queue->alone, memory_order_relaxed);
+}
+
+static bool is_open(const acui_dispatch *queue)
+{
+    return atomic_load_explicit(&queue->open, memory_order_relaxed);
+}
+
+/* ---- adding ---- */
+
+acu_stream *acui_dispatch_prepare(acui_task *task)
+{
+    acui_dispatch *queue = acui_dispatch_of(task->device);
+    bool busy = acui_dispatch_is_busy(task->device);
+    task->queueable = busy && acui_batch_may_be_queued(task);
+    if (task->queueable || !busy)
+        acui_dispatch_found(queue, task->device, busy);
+    task->batchable = task->queueable && acui_batch_may_be_batched(task);
+    if (!task->batchable || !is_open(queue))
+        return NULL;
+    acui_lock_take(&queue->lock);
+    acu_stream *stream = is_open(queue) && queue->of == task->device ? queue->stream : NULL;
+    acui_lock_give(&queue->lock);
+    return stream;
+}
+
+static bool comes_behind_any(const acui_task *task)
+{
+    bool any = false;
+    if (task->before_count == 0)
+        return false;
+    acui_order_lock(task->homes);
+    for (size_t i = 0; i < task->before_count && !any; i++)
+        any = task->before[i].point->state != ACUI_POINT_OVER;
+    acui_order_unlock(task->homes);
+    return any;
+}
+
+static bool is_full(const acui_dispatch *queue)
+{
+    return count_of(queue) >= ACUI_DISPATCH_MOST || count_alone(queue) >= ALONE;
+}
+
+/* Whether the queue takes one more of the device. Lock held. */
+static bool takes(const acui_dispatch *queue, const acu_device *device)
+{
+    return is_open(queue) && queue->barred == 0 && queue->of == device && !is_full(queue);
+}
+
+/* Tasks to come get another stream now and then, so that they do not all wait for each other. */
+static void note_stream(acui_dispatch *queue, const acui_task *task)
+{
+    if (++queue->on_stream < ON_STREAM)
+        return;
+    queue->stream = acui_policy_pick(task->device->policy);
+    queue->on_stream = 0;
+}
+
+bool acui_dispatch_add(acui_task *task)
+{
+    acui_dispatch *queue = acui_dispatch_of(task->device);
+    /* What a consumer makes ready goes along: a thread that drains must not find it here again. */
+    if (!task->queueable || task->prompt || innermost || !is_open(queue))
+        return false;
+    bool joins = task->batchable && !comes_behind_any(task);
+    acui_lock_take(&queue->lock);
+    bool may = takes(queue, task->device);
+    if (may) {
+        size_t count = count_of(queue);
+        queue->tasks[count] = (acui_queued){.task = task,
+                                            .stream = task->stream,
+                                            .form = joins ? task->form : 0,
+                                            .place = queue->added++};
+        if (joins)
+            note_stream(queue, task);
+        else
+            atomic_store_explicit(&queue->alone, count_alone(queue) + 1, memory_order_relaxed);
+        set_count(queue, count + 1);
+    }
+    acui_lock_give(&queue->lock);
+    if (may && is_full(queue))
+        acui_dispatch_issue(queue);
+    return may;
+}
+
+bool acui_dispatch_may_grow(const acui_dispatch *queue)
+{
+    uint32_t count = count_of(queue);
+    return count && count < ACUI_BATCH_MOST && !count_alone(queue);
+}
+
+/* ---- consumers ---- */
+
+static void consumer_begin(acui_dispatch *queue, consumer *c)
+{
+    /* seq_cst, as in acui_dispatch_issue and acui_dispatch_drain: see there. */
+    atomic_fetch_add_explicit(&queue->consumers, 1, memory_order_seq_cst);
+    *c = (consumer){.outer = innermost, .queue = queue};
+    innermost = c;
+}
+
+/* Release: a thread that sees the lower count sees what was issued. */
+static void consumer_end(acui_dispatch *queue, consumer *c)
+{
+    innermost = c->outer;
+    atomic_fetch_sub_explicit(&queue->consumers, 1, memory_order_release);
+}
+
+/* Relaxed: a thread that drains may see it late. */
+void acui_user_code_begin(void)
+{
+    for (consumer *c = innermost; c; c = c->outer)
+        if (c->user_code++ == 0)
+            atomic_fetch_add_explicit(&c->queue->in_user_code, 1, memory_order_relaxed);
+}
+
+void acui_user_code_end(void)
+{
+    for (consumer *c = innermost; c; c = c->outer)
+        if (--c->user_code == 0)
+            atomic_fetch_sub_explicit(&c->queue->in_user_code, 1, memory_order_relaxed);
+}
+
+#define ALL UINT64_MAX /* whenever it was added */
+
+typedef struct batch {
+    acui_task *tasks[ACUI_BATCH_MOST];
+    size_t count;
+} batch;
+
+static bool may_be_one_batch(const acui_queued *a, const acui_queued *b)
+{
+    return a->form == b->form && a->stream == b->stream;
+}
+
+/* Take the oldest task, and others of its form, as many as may be batched. Lock held. */
+static void take_form(acui_dispatch *queue, batch *b)
+{
+    size_t count = count_of(queue), same = 0, kept = 0;
+    const acui_queued first = queue->tasks[0];
+    size_t most = first.form ? acui_batch_most(first.task->device, first.form) : 1;
+    for (size_t i = 0; i < count; i++)
+        same += may_be_one_batch(&queue->tasks[i], &first);
+    while (most > same)
+        most /= 2;
+    for (size_t i = 0; i < count; i++) {
+        if (b->count < most && may_be_one_batch(&queue->tasks[i], &first))
+            b->tasks[b->count++] = queue->tasks[i].task;
+        else
+            queue->tasks[kept++] = queue->tasks[i];
+    }
+    if (!first.form)
+        atomic_store_explicit(&queue->alone, count_alone(queue) - 1, memory_order_relaxed);
+    set_count(queue, kept);
+}
+
+/* Take a batch if the oldest task was added before place `end`; it may include tasks of that form
+ * that came later. False: no task is that old. */
+static bool take(acui_dispatch *queue, uint64_t end, batch *b)
+{
+    b->count = 0;
+    acui_lock_take(&queue->lock);
+    if (count_of(queue) && queue->tasks[0].place < end)
+        take_form(queue, b);
+    acui_lock_give(&queue->lock);
+    return b->count > 0;
+}
+
+/* Take those out that were given up meanwhile. They must not be issued; they are returned to be
+ * run, where they fail. */
+static acui_task *drop_given_up(batch *b)
+{
+    acui_task *dropped = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        acui_task *task = b->tasks[i];
+        if (!acui_gave_up(task->submission)) {
+            b->tasks[kept++] = task;
+            continue;
+        }
+        task->sound = task->queueable = task->batchable = false;
+        task->next_ready = dropped;
+        dropped = task;
+    }
+    b->count = kept;
+    return dropped;
+}
+
+/* Issue the batch. Returns tasks to be run. */
+static acui_task *issue(batch *b)
+{
+    size_t whole = b->count;
+    acui_task *others = drop_given_up(b);
+    if (b->count == whole)
+        return acui_issue_all(b->tasks, whole);
+    /* If some were dropped, one by one: hardly any form has a graph for such a number. */
+    for (size_t i = 0; i < b->count; i++)
+        others = acui_join_tasks(acui_issue_all(&b->tasks[i], 1), others);
+    return others;
+}
+
+static void bar(acui_dispatch *queue, int by)
+{
+    acui_lock_take(&queue->lock);
+    queue->barred += by;
+    acui_lock_give(&queue->lock);
+}
+
+/* Issue what is there, let nothing be added meanwhile, and run these. */
+static void run_barred(acui_dispatch *queue, acui_task *ready)
+{
+    batch b;
+    bar(queue, 1);
+    while (take(queue, ALL, &b))
+        ready = acui_join_tasks(issue(&b), ready);
+    acui_run_tasks(ready);
+    bar(queue, -1);
+}
+
+/* Issue one batch, if the oldest task was added before place `end`, and run what comes behind. The
+ * thread is a consumer. */
+static bool consume(acui_dispatch *queue, uint64_t end)
+{
+    batch b;
+    if (!take(queue, end, &b))
+        return false;
+    bool was = acui_error_aside();
+    acui_task *ready = issue(&b), *others = NULL;
+    for (uint32_t n = 0; ready && !others && n < MOST; n += SOME) {
+        others = acui_run_plain(&ready, SOME);
+        if (ready && take(queue, ALL, &b))
+            ready = acui_join_tasks(ready, issue(&b));
+    }
+    /* Some of `others` may call functions of the program's; and followers may have no end, while
+     * somebody goes on submitting them. */
+    others = acui_join_tasks(others, ready);
+    if (others)
+        run_barred(queue, others);
+    acui_error_back(was);
+    return true;
+}
+
+static void consume_until(acui_dispatch *queue, uint64_t end)
+{
+    while (consume(queue, end))
+        continue;
+}
+
+bool acui_dispatch_issue(acui_dispatch *queue)
+{
+    consumer c;
+    bool any = false;
+    if (!count_of(queue))
+        return false;
+    consumer_begin(queue, &c);
+    /* seq_cst: this thread raises `consumers` and then loads `drains`; one that drains raises
+     * `drains` and then loads `consumers`. One of the two sees the other. */
+    if (atomic_load_explicit(&queue->drains, memory_order_seq_cst) == 0)
+        any = consume(queue, ALL);
+    consumer_end(queue, &c);
+    return any;
+}
+
+void acui_dispatch_open(acui_dispatch *queue, const acu_device *device, acu_stream *stream)
+{
+    acui_lock_take(&queue->lock);
+    queue->of = device;
+    queue->stream = stream;
+    queue->on_stream = 0;
+    atomic_store_explicit(&queue->open, 1, memory_order_relaxed);
+    acui_lock_give(&queue->lock);
+}
+
+void acui_dispatch_close(acui_dispatch *queue)
+{
+    consumer c;
+    acui_lock_take(&queue->lock);
+    atomic_store_explicit(&queue->open, 0, memory_order_relaxed);
+    queue->stream = NULL;
+    acui_lock_give(&queue->lock);
+    consumer_begin(queue, &c);
+    consume_until(queue, ALL);
+    consumer_end(queue, &c);
+}
+
+/* ---- draining ---- */
+
+/* seq_cst: see acui_dispatch_issue. Acquire, from consumer_end: whoever is no longer counted has
+ * issued what it took. */
+static uint32_t count_consumers(const acui_dispatch *queue)
+{
+    return atomic_load_explicit(&queue->consumers, memory_order_seq_cst);
+}
+
+/* Acquire, from set_count: a thread that sees the queue empty also sees who took what was there. */
+static bool is_idle(const acui_dispatch *queue)
+{
+    return atomic_load_explicit(&queue->count, memory_order_acquire) == 0 &&
+           count_consumers(queue) == 0;
+}
+
+/* Whether all consumers are in functions of the program's, and have been for a while: those may
+ * take as long as they like. *since: when that began; 0: at the last look it was not so. */
+static bool all_in_user_code(const acui_dispatch *queue, uint64_t *since)
+{
+    uint32_t in_user_code = atomic_load_explicit(&queue->in_user_code, memory_order_relaxed);
+    if (in_user_code < count_consumers(queue)) {
+        *since = 0;
+        return false;
+    }
+    uint64_t now = acui_now();
+    if (*since == 0)
+        *since = now;
+    return now - *since > USER_CODE;
+}
+
+void acui_dispatch_drain(acu_device *device, uint64_t timeout)
+{
+    consumer c;
+    acui_dispatch *queue = acui_dispatch_of(device);
+    if (is_idle(queue))
+        return;
+    acui_lock_take(&queue->lock);
+    uint64_t end = queue->added;
+    acui_lock_give(&queue->lock);
+    atomic_fetch_add_explicit(&queue->drains, 1, memory_order_seq_cst);
+    consumer_begin(queue, &c);
+    consume_until(queue, end);
+    consumer_end(queue, &c);
+    uint64_t since = 0;
+    uint64_t most = atomic_load_explicit(&acui_dispatch_drain_most, memory_order_relaxed);
+    acui_nap nap = acui_nap_start(timeout < most ? timeout : most);
+    /* In a callback of what this thread issues, it would wait for itself. */
+    while (!innermost && count_consumers(queue) > 0 && !all_in_user_code(queue, &since) &&
+           acui_nap_again(&nap))
+        continue;
+    atomic_fetch_sub_explicit(&queue->drains, 1, memory_order_relaxed);
+}

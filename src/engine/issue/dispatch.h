@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A device's queue of tasks that are ready, and the thread that issues them.
+ *
+ * A ready task is issued at once, by the thread at hand. But while the device has more ahead than
+ * it takes to wake a thread (ACUI_DISPATCH_AHEAD tasks), planning the next submission matters more
+ * than issuing this one: then the device's thread issues, and whoever submits only plans and puts
+ * into the queue what has become ready. What has gathered there by the time the thread looks is
+ * issued in batches (batch.h).
+ *
+ *   dispatch.c         the queue: adding to it, issuing what is there, and draining it
+ *   dispatch_thread.c  the device's thread, and the rule that says when it is woken
+ *
+ * The queue is in one of three states:
+ *
+ *   CLOSED   The thread sleeps, and the queue is empty, or about to be: every task is issued at
+ *            once. The thread is woken if ACUI_DISPATCH_WAKE submissions in a row that could have
+ *            been queued have found the device with that much ahead, and there is a core for it.
+ *   OPEN     The thread is there. Whatever may be queued is; whoever makes the queue full issues a
+ *            part of it. The thread sleeps again when nothing has come for acui_dispatch_patience.
+ *   BARRED   Open, but some thread that issues what was there is about to run tasks that may call
+ *            functions of the program's, which may take any time. It has issued everything first,
+ *            and until it is back nothing is added: every task is issued at once.
+ *
+ * A thread that issues what is in the queue is its consumer: mostly the device's thread, but also
+ * one that drains the queue, or has made it full. A consumer takes the oldest task and others of
+ * its form, issues them, and runs what comes behind; what this makes ready it issues too, and never
+ * puts into the queue.
+ *
+ * What holds at any time:
+ *   - What is queued is issued: the thread does not sleep before the queue is closed and empty.
+ *   - A task stays queued no longer than it takes to issue what was ready before it, plus
+ *     ACUI_BATCH_DELAY, for which the thread may wait for others of its form while the device has
+ *     enough to do. Nobody waits for the device in between, or for the program.
+ *   - A task that was given up while it was queued is not issued.
+ *   - Apart from what comes behind its data, only a thread that names a stream waits for what is
+ *     queued, since that stream may be looked at from outside (acui_dispatch_drain). It issues what
+ *     it finds, and waits until everybody who was a consumer has finished; meanwhile nobody else
+ *     becomes one. Then everything that was there before is on its stream, and so is what came
+ *     behind. It does not wait for a function of the program's for longer than 200 us.
+ */
+#ifndef ACUI_ENGINE_DISPATCH_H
+#define ACUI_ENGINE_DISPATCH_H
+
+#include "base/lock.h"
+#include "engine/issue/batch.h"
+
+enum {
+    ACUI_DISPATCH_MOST = 64, /* tasks in a queue */
+    ACUI_DISPATCH_AHEAD = 8, /* tasks on a device: with more, it has enough to do for some 20 us */
+    ACUI_DISPATCH_WAKE = 32, /* submissions in a row that found so many */
+};
+
+/* A task in a queue, and what choosing needs of it: the task itself is in another core's cache. */
+typedef struct acui_queued {
+    acui_task *task;
+    acu_stream *stream;
+    uint64_t form;  /* others of this form may go with it; 0: it goes alone */
+    uint64_t place; /* its number among all that were ever added */
+} acui_queued;
+
+typedef struct acui_dispatch {
+    _Alignas(64) acui_lock lock; /* a leaf */
+    /* Written under the lock, and read without it too: */
+    _Atomic(uint32_t) count; /* release, acquire: a thread that sees it fall sees who consumes */
+    _Atomic(uint32_t) open;  /* relaxed: a hint, without the lock */
+    _Atomic(uint32_t) alone; /* how many of the tasks go alone; relaxed */
+    int barred; /* threads that run what may take long */
+    uint64_t added;          /* how many were ever added */
+    const acu_device *of;    /* whose tasks may be added, while it is open; only compared */
+    acu_stream *stream;      /* for those that may go in a batch */
+    unsigned on_stream;      /* how many got it */
+    acui_queued tasks[ACUI_DISPATCH_MOST]; /* oldest first */
+
+    _Alignas(64) _Atomic(uint32_t) consumers;
+    _Atomic(uint32_t) in_user_code; /* of these: in a function of the program's; relaxed */
+    _Atomic(uint32_t) drains;       /* threads that drain it */
+
+    /* dispatch_thread.c: */
+    _Alignas(64) _Atomic(uint32_t) in_a_row; /* see ACUI_DISPATCH_WAKE; relaxed: a guess */
+    acu_device *device;     /* that the thread was woken for: retained; NULL: it sleeps; lock */
+    _Atomic(uint32_t) woken; /* 1: it was woken. The thread sleeps on this */
+    _Atomic(bool) ended;
+    bool running; /* start lock */
+    pthread_t thread;
+} acui_dispatch;
+
+acui_dispatch *acui_dispatch_of(const acu_device *device);
+acui_dispatch *acui_dispatch_at(unsigned ordinal);
+
+/* ---- for tasks ---- */
+/* The task is laid out, and about to get a stream: decide whether it may be queued, and issued in a
+ * batch, and let the thread be woken if it should. Returns the stream of others that are queued, if
+ * it may go with them; else NULL. */
+acu_stream *acui_dispatch_prepare(acui_task *task);
+/* The task is ready: put it into its device's queue. False: it is to be issued at once. */
+bool acui_dispatch_add(acui_task *task);
+/* Issue all that is queued on the device now, or wait until others have, with what came behind it.
+ * Does not wait for other threads if this is called from what this thread itself issues, nor for
+ * long functions of the program's that they are in; for `timeout` at most, and at most a second. */
+void acui_dispatch_drain(acu_device *device, uint64_t timeout);
+extern _Atomic(uint64_t) acui_dispatch_drain_most; /* that second; for tests */
+/* Around functions of the program's that a thread may come to while it issues. Calls nest. */
+void acui_user_code_begin(void);
+void acui_user_code_end(void);
+
+/* ---- for the thread ---- */
+/* Tasks of the device may be added from now on, since the caller issues them; those that may go in
+ * a batch get this stream. */
+void acui_dispatch_open(acui_dispatch *queue, const acu_device *device, acu_stream *stream);
+/* No longer: what is there is issued. */
+void acui_dispatch_close(acui_dispatch *queue);
+/* Issue the oldest task and those that go with it, and what comes behind. False: there was nothing,
+ * or somebody drains it. */
+bool acui_dispatch_issue(acui_dispatch *queue);
+/* Whether what is there may wait for more of its form, as far as the queue says. */
+bool acui_dispatch_may_grow(const acui_dispatch *queue);
+
+/* ---- dispatch_thread.c ---- */
+/* Whether the device has more ahead than it takes to wake a thread. */
+bool acui_dispatch_is_busy(acu_device *device);
+/* A submission that may be queued found the device so, or not: wake the thread, if that pays. */
+void acui_dispatch_found(acui_dispatch *queue, acu_device *device, bool busy);
+void acui_dispatch_wake(acu_device *device); /* in any case. Never waits */
+void acui_dispatch_stop(void);               /* joins the threads: nothing is queued any more */
+bool acui_dispatch_busy(void);               /* some thread exists */
+/* For tests: how long a thread looks for work before it sleeps; how many cores count as there, even
+ * if timeless (0: as many as are); that threads take nothing of what is queued. */
+extern _Atomic(uint64_t) acui_dispatch_patience;
+extern _Atomic(int) acui_dispatch_cores;
+extern _Atomic(bool) acui_dispatch_paused;
+
+#endif
