@@ -39,7 +39,8 @@ typedef struct acu_trace_options {
                          * 4096 */
     unsigned files;     /* how many to keep: when `path` is full it becomes `path`.1, that one
                          * `path`.2, and so on; the oldest is deleted. 0: two */
-    unsigned timed_per_second; /* parts that get timing events, in each second; 0: 1000 */
+    unsigned timed_per_second; /* parts that get timing events, in each second, of which each tenth
+                                * of a second gets a tenth; 0: 1000 */
     bool untimed;              /* no timing events: the trace has times of the host only */
 } acu_trace_options;
 

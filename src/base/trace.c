@@ -24,10 +24,13 @@
 
 enum {
     MOST = 8192,        /* records that wait */
-    SOON = 1024,        /* so many are written without waiting for more */
+    SOON = 128,         /* so many are written without waiting for more: few, so that little is
+                         * left to do at the end, when the program waits for it */
     ENCODED = 64 * 1024 /* bytes that are encoded before they are written to the file */
 };
 #define PERIOD ACU_MS(100)
+#define TIMED_SPREAD 10 /* pieces of a second among which parts with timing events are spread: they
+                         * take microseconds each, all in the first moment would be felt */
 #define DEFAULT_BYTES (UINT64_C(64) << 20)
 #define DEFAULT_TIMED 1000u
 
@@ -52,10 +55,10 @@ static void (*sample)(acui_trace_out *out); /* set before there is a record */
 
 /* Relaxed counters. */
 static _Atomic(uint64_t) dropped, timed;
-static struct { /* relaxed: a thread that reads an old second lets one more through */
-    _Atomic(uint64_t) second, used;
-    _Atomic(uint64_t) most;
-} budget;
+static struct { /* relaxed: a thread that reads an old piece of time lets one more through */
+    _Atomic(uint64_t) piece, used;
+    _Atomic(uint64_t) most, length; /* of a piece */
+} budget = {.length = ACU_MS(1000)};
 
 /* ---- what comes in ---- */
 
@@ -69,8 +72,9 @@ bool acui_trace_timed(void)
     uint64_t most = atomic_load_explicit(&budget.most, memory_order_relaxed);
     if (!acui_tracing() || most == 0)
         return false;
-    uint64_t second = acui_now() / ACU_MS(1000);
-    if (atomic_exchange_explicit(&budget.second, second, memory_order_relaxed) != second)
+    uint64_t length = atomic_load_explicit(&budget.length, memory_order_relaxed);
+    uint64_t piece = acui_now() / length;
+    if (atomic_exchange_explicit(&budget.piece, piece, memory_order_relaxed) != piece)
         atomic_store_explicit(&budget.used, 0, memory_order_relaxed);
     if (atomic_fetch_add_explicit(&budget.used, 1, memory_order_relaxed) >= most)
         return false;
@@ -231,7 +235,10 @@ static acu_status begin(const char *path, const acu_trace_options *options, cons
     out.lacked = false;
     ACUI_TRY(acui_trace_open(&out, path, asked_by));
     unsigned most = options->timed_per_second ? options->timed_per_second : DEFAULT_TIMED;
-    atomic_store_explicit(&budget.most, options->untimed ? 0 : most, memory_order_relaxed);
+    unsigned pieces = most < TIMED_SPREAD ? 1 : TIMED_SPREAD;
+    atomic_store_explicit(&budget.length, ACU_MS(1000) / pieces, memory_order_relaxed);
+    atomic_store_explicit(&budget.most, options->untimed ? 0 : most / pieces,
+                          memory_order_relaxed);
     atomic_store_explicit(&dropped, 0, memory_order_relaxed);
     atomic_store_explicit(&timed, 0, memory_order_relaxed);
     pthread_mutex_lock(&trace.lock);

@@ -258,6 +258,27 @@ static void off(void **state)
     test_leaks_none();
 }
 
+/* Timing events are spread over each second, so that a short program does not get them all. */
+static void budget(void **state)
+{
+    (void)state;
+    const acu_trace_options options = {.size = sizeof options, .timed_per_second = 10};
+    acu_device *device = test_open();
+    acu_tensor *x = zeros(device);
+    acu_trace_statistics stats = {.size = sizeof stats};
+    uint64_t before = acu_now() / ACU_MS(100);
+    assert_works(acu_trace_start(path, &options));
+    for (unsigned i = 0; i < 50; i++)
+        assert_works(acu_sync(device, acu_fill(x, acu_u32(i)), NULL));
+    uint64_t pieces = acu_now() / ACU_MS(100) - before + 1;
+    assert_works(acu_trace_stats(&stats));
+    assert_in_range(stats.timed, 1, pieces);
+    assert_works(acu_trace_stop());
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- submissions that are issued as one ---- */
 
 /* A trace does not keep them from that, and what some of them tried first leaves nothing behind. */
@@ -463,6 +484,7 @@ int main(int argc, char **argv)
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(contents),  IN_FOLDER(together),  cmocka_unit_test(times),    IN_FOLDER(off),
+        IN_FOLDER(budget),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
