@@ -55,7 +55,7 @@ static void print_source(acui_out *out, const acui_told_wait *wait)
     else if (wait->memory)
         acui_print(out, "the making of its memory");
     else if (wait->load)
-        acui_print(out, "the loading of its kernels");
+        acui_print(out, "the loading of %s", wait->loaded ? wait->loaded : "its kernels");
     else if (wait->file)
         acui_print(out, "%s:%d", wait->file, wait->line);
     else
@@ -220,6 +220,9 @@ static void dot_waits(acui_out *out, const acui_told_part *part)
             if (wait->file) {
                 acui_print_quoted(out, wait->file);
                 acui_print(out, ":%d", wait->line);
+            } else if (wait->load && wait->loaded && !wait->memory) {
+                acui_print(out, "loading ");
+                acui_print_quoted(out, wait->loaded);
             } else {
                 acui_print(out, wait->memory ? "memory" : wait->load ? "loading" : "other work");
             }

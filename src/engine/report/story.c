@@ -130,6 +130,31 @@ static const acui_told_part *find_part(const acui_story *story, const acui_point
     return part;
 }
 
+/* What is loaded when that point is over, for one of the task's operations. */
+static const char *loaded(acui_arena *arena, const acui_task *task, const acui_point *point)
+{
+    char text[160];
+    for (size_t i = 0; i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
+        if (node->kind == ACUI_NODE_LAUNCH && node->u.launch.kernel &&
+            node->u.launch.kernel->module->point == point) {
+            const acu_kernel *kernel = node->u.launch.kernel;
+            const char *module = kernel->module->name;
+            snprintf(text, sizeof text, "kernel %.80s%s%.60s", kernel->name,
+                     module ? " of module " : "", module ? module : "");
+            return copy(arena, text);
+        }
+        bool call = node->kind == ACUI_NODE_FOREIGN && node->u.call.behind == point;
+        const acui_launch_more *more =
+            node->kind == ACUI_NODE_LAUNCH ? node->u.launch.more : NULL;
+        if (call || (more && more->behind == point)) {
+            snprintf(text, sizeof text, "the library that %.80s calls", node->name);
+            return copy(arena, text);
+        }
+    }
+    return NULL;
+}
+
 void acui_story_waits(acui_task *tasks)
 {
     acui_story *story = tasks ? tasks->submission->story : NULL;
@@ -158,8 +183,10 @@ void acui_story_waits(acui_task *tasks)
                                      .memory = point->allocation || point->growth,
                                      .load = point->load,
                                      .how = task->stream ? ACUI_HOW_OPEN : ACUI_HOW_HOST};
-            if (point->load)
+            if (point->load) {
                 told->how = ACUI_HOW_HOST;
+                told->loaded = loaded(&story->arena, task, point);
+            }
             if (point->state == ACUI_POINT_OVER)
                 told->how = ACUI_HOW_OVER;
             task->told->waits = told;

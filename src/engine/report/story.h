@@ -31,7 +31,8 @@ typedef struct acui_told_wait {
     /* `data`: the part reads what that wrote; `wished`: the program asked for this; `memory`: that
      * makes memory. */
     bool data, wished, memory;
-    bool load;                 /* that is the load of a module */
+    bool load;                 /* that is the load of a module, or of a library; */
+    const char *loaded;        /* ... of this; NULL: not known */
     acui_how how;
     uint64_t stream;
 } acui_told_wait;

@@ -31,12 +31,15 @@ static void slice(acui_trace_out *out, const acui_trace_event *event, uint64_t e
     acui_trace_end(out, event->track, at_least(end, event->at));
 }
 
-static const char *reason(const acui_told_wait *wait)
+static const char *reason(const acui_told_wait *wait, char *text, size_t bytes)
 {
     if (wait->memory)
         return "memory";
-    if (wait->load)
-        return "loading";
+    if (wait->load) {
+        snprintf(text, bytes, "loading%s%s", wait->loaded ? " " : "",
+                 wait->loaded ? wait->loaded : "");
+        return text;
+    }
     return wait->data ? "reads what that wrote"
                       : wait->wished ? "was to come later" : "overwrites what that uses";
 }
@@ -63,7 +66,9 @@ static void write_waits(acui_trace_out *out, uint64_t track, const acui_told_par
         if (number)
             acui_trace_instant(out, &(acui_trace_event){.track = from, .at = part->entered,
                                                         .name = "awaited", .flow = number});
-        const acui_trace_note notes[] = {{.name = "why", .text = reason(wait)},
+        char text[192];
+        const acui_trace_note notes[] = {{.name = "why",
+                                          .text = reason(wait, text, sizeof text)},
                                          {.name = "how", .text = how[wait->how]},
                                          {.name = "submission", .number = wait->owner}};
         acui_trace_instant(out, &(acui_trace_event){.track = track, .at = part->entered,
