@@ -17,9 +17,10 @@
  * Operands that lie in another way than the result are copied first. Of f16 and bf16, channels
  * last is the fast one.
  *
- * cuDNN 9 must be found (vendor.h). Where it is not, acuda's own kernels do what they can:
- * convolution forward of up to two dimensions, with bias and activation; acu_vendor_load says
- * whether it is there. The rest fails with NOT_FOUND, which says where cuDNN was looked for.
+ * cuDNN 9 must be found (vendor.h). Where it is not, acuda's own kernels do what they can: forward
+ * convolution of up to two dimensions, with bias and activation, pooling, softmax and attention,
+ * but no tf32; acu_vendor_load says whether it is there. The rest fails with NOT_FOUND, which says
+ * where cuDNN was looked for.
  *
  * Which of cuDNN's engines computes a shape is chosen once, on one of acuda's threads, which may
  * have to compile it: the first operations of a shape wait for that on the host, but submitting
@@ -34,6 +35,8 @@
 #ifndef ACUDA_DNN_H
 #define ACUDA_DNN_H
 
+#include <acuda/attention.h>
+#include <acuda/convolution.h>
 #include <acuda/op.h>
 #include <acuda/vendor.h>
 
@@ -95,6 +98,78 @@ ACU_API acu_op *acu_op_dnn_conv_data_gradient(acu_op *dy, acu_op *weight, acu_sh
 ACU_API acu_op *acu_op_dnn_conv_weight_gradient(acu_op *x, acu_op *dy, acu_shape shape,
                                                 const acu_dnn_conv_options *options,
                                                 acu_site site);
+
+/*
+ * Pooling as acu_pool has it (convolution.h), with its kinds, windows and options, which have no
+ * dilation here; one or two dimensions. Its gradient wants dy, what pooling gave, and x, and is of
+ * x's shape; of equal elements in a window the same one gets it in every run.
+ */
+#define acu_dnn_pool(kind, x, window, options)                                                     \
+    acu_op_dnn_pool((kind), ACU_OPERAND(x), (window), (options), ACU_SITE)
+ACU_API acu_op *acu_op_dnn_pool(acu_pooling kind, acu_op *x, acu_shape window,
+                                const acu_window_options *options, acu_site site);
+#define acu_dnn_pool_gradient(kind, dy, y, x, window, options)                                     \
+    acu_op_dnn_pool_gradient((kind), ACU_OPERAND(dy), ACU_OPERAND(y), ACU_OPERAND(x), (window),    \
+                             (options), ACU_SITE)
+ACU_API acu_op *acu_op_dnn_pool_gradient(acu_pooling kind, acu_op *dy, acu_op *y, acu_op *x,
+                                         acu_shape window, const acu_window_options *options,
+                                         acu_site site);
+
+/* Softmax, or its logarithm, along a dimension (-1: the last) of a tensor of any rank; and the
+ * gradient, of what it gave. */
+#define acu_dnn_softmax(x, dimension)                                                              \
+    acu_op_dnn_softmax(ACU_OPERAND(x), (dimension), false, ACU_SITE)
+#define acu_dnn_log_softmax(x, dimension)                                                          \
+    acu_op_dnn_softmax(ACU_OPERAND(x), (dimension), true, ACU_SITE)
+ACU_API acu_op *acu_op_dnn_softmax(acu_op *x, int dimension, bool log, acu_site site);
+#define acu_dnn_softmax_gradient(dy, y, dimension)                                                 \
+    acu_op_dnn_softmax_gradient(ACU_OPERAND(dy), ACU_OPERAND(y), (dimension), false, ACU_SITE)
+#define acu_dnn_log_softmax_gradient(dy, y, dimension)                                             \
+    acu_op_dnn_softmax_gradient(ACU_OPERAND(dy), ACU_OPERAND(y), (dimension), true, ACU_SITE)
+ACU_API acu_op *acu_op_dnn_softmax_gradient(acu_op *dy, acu_op *y, int dimension, bool log,
+                                            acu_site site);
+
+/*
+ * Batch normalization of x [batch, channels, ...], of one to three further dimensions; all else is
+ * dense f32 [channels], for x of f16 and bf16 too.
+ *
+ *   acu_dnn_batch_norm            (x - mean) / sqrt(variance + epsilon) scale + bias
+ *   acu_dnn_batch_norm_training   the same with the mean and variance of x itself: yields y, that
+ *       mean, and 1 / sqrt(variance + epsilon). If `mean` and `variance`, which are updated, are
+ *       not NULL, they become (1 - factor) times what they were plus factor times those of x (the
+ *       variance with n - 1 for n).
+ *   acu_dnn_batch_norm_gradient   yields dx, dscale and dbias; of what training saved
+ */
+#define acu_dnn_batch_norm(x, mean, variance, scale, bias, epsilon)                                \
+    acu_op_dnn_batch_norm(ACU_OPERAND(x), ACU_OPERAND(mean), ACU_OPERAND(variance),                \
+                          ACU_OPERAND(scale), ACU_OPERAND(bias), (epsilon), ACU_SITE)
+ACU_API acu_op *acu_op_dnn_batch_norm(acu_op *x, acu_op *mean, acu_op *variance, acu_op *scale,
+                                      acu_op *bias, double epsilon, acu_site site);
+/* `mean` and `variance` are ops: acu_value(tensor), or NULL. */
+#define acu_dnn_batch_norm_training(x, scale, bias, mean, variance, factor, epsilon)               \
+    acu_op_dnn_batch_norm_training(ACU_OPERAND(x), ACU_OPERAND(scale), ACU_OPERAND(bias), (mean),  \
+                                   (variance), (factor), (epsilon), ACU_SITE)
+ACU_API acu_op *acu_op_dnn_batch_norm_training(acu_op *x, acu_op *scale, acu_op *bias, acu_op *mean,
+                                               acu_op *variance, double factor, double epsilon,
+                                               acu_site site);
+#define acu_dnn_batch_norm_gradient(dy, x, scale, saved_mean, saved_inverse, epsilon)              \
+    acu_op_dnn_batch_norm_gradient(ACU_OPERAND(dy), ACU_OPERAND(x), ACU_OPERAND(scale),            \
+                                   ACU_OPERAND(saved_mean), ACU_OPERAND(saved_inverse), (epsilon), \
+                                   ACU_SITE)
+ACU_API acu_op *acu_op_dnn_batch_norm_gradient(acu_op *dy, acu_op *x, acu_op *scale,
+                                               acu_op *saved_mean, acu_op *saved_inverse,
+                                               double epsilon, acu_site site);
+
+/*
+ * Attention as acu_attention has it (attention.h), with its options, of f16 and bf16: of any
+ * strides, but where rows have gaps or do not begin at multiples of 16 bytes there is a copy first.
+ * A width that is a multiple of 8, up to 256; causal only where there are at least as many keys as
+ * queries. Whether cuDNN has an engine for it depends on the GPU: compute capability 8.0 and newer.
+ */
+#define acu_dnn_attention(q, k, v, options)                                                        \
+    acu_op_dnn_attention(ACU_OPERAND(q), ACU_OPERAND(k), ACU_OPERAND(v), (options), ACU_SITE)
+ACU_API acu_op *acu_op_dnn_attention(acu_op *q, acu_op *k, acu_op *v,
+                                     const acu_attention_options *options, acu_site site);
 
 ACU_END
 #endif

@@ -199,7 +199,7 @@ acu_status acui_dnn_choose(acui_dnn_plan *plan, acui_cudnn_desc graph, acu_devic
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "cuDNN has no engine for it on device %d",
                          device->info.ordinal);
     if (c.count > 1)
-        chosen = acui_dnn_fastest(plan->handle, c.found, c.count, device, key);
+        chosen = acui_dnn_fastest(plan, c.found, c.count, device, key);
     keep(&c, chosen);
     return ACU_OK;
 }

@@ -89,13 +89,25 @@ acu_op *acui_layer_check(acui_layer *l, size_t count)
         if (failed)
             return failed;
     }
-    l->last = !lies_so(first, false) && lies_so(first, true);
+    l->last = acu_tensor_shape(first).rank > 2 && !lies_so(first, false) && lies_so(first, true);
     l->dnn.key.type = type_of(l->dtype);
     l->dnn.key.rounded = l->dtype == ACU_TF32;
     l->dnn.key.align = ALIGN;
     for (int i = 0; i < ACUI_DNN_PLACES; i++)
         l->dnn.place[i] = -1;
     return NULL;
+}
+
+acu_op *acui_layer_vector(acui_layer *l, size_t i, int64_t channels)
+{
+    const acu_tensor *t = l->p->values[i].kind == ACU_TENSOR ? l->p->values[i].tensor : NULL;
+    if (!t)
+        return acui_layer_refuse(l, ACU_ERR_INVALID, i, "it must be a tensor");
+    if (acu_tensor_dtype(t) != ACU_F32)
+        return acui_layer_refuse(l, ACU_ERR_DTYPE, i, "it must be f32");
+    if (acu_tensor_shape(t).rank != 1 || acu_tensor_shape(t).dim[0] != channels)
+        return acui_layer_refuse(l, ACU_ERR_SHAPE, i, "it must have one element for each channel");
+    return t->dense ? NULL : acui_layer_refuse(l, ACU_ERR_INVALID, i, "it must be dense");
 }
 
 /* ---- what the plan is made for --------------------------------------------------------------- */
@@ -124,6 +136,11 @@ static void add(acui_layer *l, int place, acu_op *op, acu_access access)
 {
     l->dnn.place[place] = (int8_t)l->count;
     l->args[l->count++] = acu_arg_op(op, access);
+}
+
+void acui_layer_use_vector(acui_layer *l, int place, size_t operand, acu_access access)
+{
+    add(l, place, acu_op_take(&l->p->values[operand], l->p->site), access);
 }
 
 /* [n, c, ...] as it is from [n, ..., c], or the other way round. */

@@ -12,7 +12,7 @@ typedef struct acui_layer {
     acu_dtype dtype;
     bool last; /* channels come last in memory */
     acui_dnn dnn;
-    acu_arg args[ACUI_DNN_PLACES]; /* of the call, as far as they are known */
+    acu_arg args[ACUI_DNN_PLACES]; /* of the call, as far as they are known; results first */
     size_t count;
     acu_op *out; /* where the result is copied when it is there; NULL: it is put there itself */
 } acui_layer;
@@ -25,6 +25,10 @@ acu_op *acui_layer_check(acui_layer *l, size_t count);
 
 /* Describe the tensor at a place of the plan: dense in the layer's layout. */
 void acui_layer_describe(acui_layer *l, int place, acu_shape shape);
+
+/* Check an operand that is a dense vector of f32 with one element for each channel. */
+acu_op *acui_layer_vector(acui_layer *l, size_t operand, int64_t channels);
+void acui_layer_use_vector(acui_layer *l, int place, size_t operand, acu_access access);
 
 /* Add an operand to the call: as it lies, or a copy that lies as it was described. */
 void acui_layer_read(acui_layer *l, int place, size_t operand);

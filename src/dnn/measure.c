@@ -29,8 +29,8 @@ static size_t bytes_of(const acui_dnn_key *key, int place)
 static bool begin(bench *b, const acui_dnn_key *key, size_t scratch)
 {
     const acu_driver_table *cu = b->device->cu;
-    size_t bytes = 0, from[ACUI_DNN_PLACES];
-    for (int i = 0; i < ACUI_DNN_PLACES; i++) {
+    size_t bytes = 0, from[ACUI_DNN_TENSORS];
+    for (int i = 0; i < ACUI_DNN_TENSORS; i++) {
         from[i] = bytes;
         bytes += bytes_of(key, i);
     }
@@ -41,7 +41,7 @@ static bool begin(bench *b, const acui_dnn_key *key, size_t scratch)
             ACU_CUDA_SUCCESS ||
         cu->MemsetD8Async(b->memory, 0, bytes + scratch + 1, b->stream) != ACU_CUDA_SUCCESS)
         return false;
-    for (int i = 0; i < ACUI_DNN_PLACES; i++)
+    for (int i = 0; i < ACUI_DNN_TENSORS; i++)
         b->at[i] = bytes_of(key, i) ? (void *)(uintptr_t)(b->memory + from[i]) : NULL;
     b->scratch = (void *)(uintptr_t)(b->memory + bytes);
     return true;
@@ -61,13 +61,13 @@ static void end(bench *b)
 }
 
 /* Milliseconds of the fastest of a few runs; below 0: it failed. */
-static float time_of(const bench *b, acui_cudnn_handle handle, const acui_dnn_engine *engine)
+static float time_of(const bench *b, const acui_dnn_plan *plan, const acui_dnn_engine *engine)
 {
     const acu_driver_table *cu = b->device->cu;
     float best = -1, ms;
     for (int i = 0; i <= RUNS; i++) { /* the first one loads it */
         if (cu->EventRecord(b->begin, b->stream) != ACU_CUDA_SUCCESS ||
-            acui_dnn_execute(handle, engine, b->at, b->scratch) != ACU_OK ||
+            acui_dnn_execute(plan, engine, b->at, b->scratch) != ACU_OK ||
             cu->EventRecord(b->end, b->stream) != ACU_CUDA_SUCCESS ||
             cu->EventSynchronize(b->end) != ACU_CUDA_SUCCESS ||
             cu->EventElapsedTime(&ms, b->begin, b->end) != ACU_CUDA_SUCCESS)
@@ -78,7 +78,7 @@ static float time_of(const bench *b, acui_cudnn_handle handle, const acui_dnn_en
     return best;
 }
 
-int acui_dnn_fastest(acui_cudnn_handle handle, const acui_dnn_engine *engines, int count,
+int acui_dnn_fastest(const acui_dnn_plan *plan, const acui_dnn_engine *engines, int count,
                      acu_device *device, const acui_dnn_key *key)
 {
     bench b = {.device = device};
@@ -87,16 +87,16 @@ int acui_dnn_fastest(acui_cudnn_handle handle, const acui_dnn_engine *engines, i
     float best = -1, spent = 0;
     for (int i = 0; i < count; i++)
         scratch = engines[i].bytes > scratch ? engines[i].bytes : scratch;
-    bool able = begin(&b, key, scratch) && acui_cudnn.set_stream(handle, b.stream) == 0;
+    bool able = begin(&b, key, scratch) && acui_cudnn.set_stream(plan->handle, b.stream) == 0;
     for (int i = 0; able && i < count && spent < BUDGET_MS; i++) {
-        float ms = time_of(&b, handle, &engines[i]);
+        float ms = time_of(&b, plan, &engines[i]);
         spent += ms > 0 ? ms * (RUNS + 1) : 0;
         if (ms >= 0 && (best < 0 || ms < best)) {
             best = ms;
             chosen = i;
         }
     }
-    acui_cudnn.set_stream(handle, NULL);
+    acui_cudnn.set_stream(plan->handle, NULL);
     end(&b);
     return chosen;
 }

@@ -34,12 +34,28 @@ enum {
     ACUI_CUDNN_HEUR_MODE = 8,
     ACUI_CUDNN_NUMERICAL_NOTE = 11,
     ACUI_CUDNN_POINTWISE_MODE = 14,
-    ACUI_CUDNN_DESCRIPTOR = 15
+    ACUI_CUDNN_DESCRIPTOR = 15,
+    ACUI_CUDNN_REDUCTION = 18
 };
 
-/* The graph of the operation. NULL: set->status says why. */
-acui_cudnn_desc acui_dnn_graph(acui_dnn_set *set, acui_cudnn_handle handle,
-                               const acui_dnn_key *key);
+/* Short for what is put most. */
+void acui_dnn_put_int(acui_dnn_set *set, acui_cudnn_desc d, int name, int64_t value);
+void acui_dnn_put_type(acui_dnn_set *set, acui_cudnn_desc d, int name, int type);
+void acui_dnn_put_desc(acui_dnn_set *set, acui_cudnn_desc d, int name, acui_cudnn_desc value);
+
+/* A tensor of a graph. Engines get the address of a real one by its `id`. */
+typedef enum acui_dnn_where { ACUI_DNN_REAL, ACUI_DNN_VIRTUAL, ACUI_DNN_BY_VALUE } acui_dnn_where;
+acui_cudnn_desc acui_dnn_tensor_of(acui_dnn_set *set, const acui_dnn_tensor *t, int rank, int type,
+                                   int align, int64_t id, acui_dnn_where where);
+
+/* to = of + and, to = where ? of : and, or what else the mode says, in that precision; NULL, and an
+ * axis below 0, where it has none. */
+acui_cudnn_desc acui_dnn_pointwise(acui_dnn_set *set, int mode, int precision, acui_cudnn_desc of,
+                                   acui_cudnn_desc and, acui_cudnn_desc where, acui_cudnn_desc to,
+                                   int axis);
+
+acui_cudnn_desc acui_dnn_graph_of(acui_dnn_set *set, acui_cudnn_handle handle,
+                                  const acui_cudnn_desc *ops, int64_t count);
 
 /* An engine that is ready, and the temporary memory that it needs. */
 typedef struct acui_dnn_engine {
@@ -48,6 +64,7 @@ typedef struct acui_dnn_engine {
 } acui_dnn_engine;
 
 enum { ACUI_DNN_ENGINES = 8 }; /* are measured */
+enum { ACUI_DNN_SCALARS = 100, ACUI_DNN_MOST_SCALARS = 4 };
 
 void acui_dnn_end_engine(acui_dnn_engine *engine);
 
@@ -56,8 +73,19 @@ typedef struct acui_dnn_plan {
     acui_dnn_set set;
     acui_dnn_engine engine[2]; /* the one to use; one for when there is too little memory */
     int engines;
-    acui_cudnn_desc y, bias, activation; /* what is left to do after the engine; NULL: nothing */
+    /* Descriptors of the older calls: what layers need, or what is left to do after the engine;
+     * NULL: nothing. */
+    acui_cudnn_desc tensor[ACUI_DNN_TENSORS], activation, pooling;
+    union { /* which the graph reads from host memory; their ids begin with ACUI_DNN_SCALARS */
+        float real;
+        int32_t whole;
+    } scalar[ACUI_DNN_MOST_SCALARS];
+    int scalars;
 } acui_dnn_plan;
+
+/* The graph of a convolution or of attention. NULL: plan->set.status says why. */
+acui_cudnn_desc acui_dnn_graph(acui_dnn_plan *plan, const acui_dnn_key *key);
+acui_cudnn_desc acui_dnn_attention_graph(acui_dnn_plan *plan, const acui_dnn_key *key);
 
 /* Choose engines for the graph. NOT_SUPPORTED: there are none. The device is entered. */
 acu_status acui_dnn_choose(acui_dnn_plan *plan, acui_cudnn_desc graph, acu_device *device,
@@ -65,12 +93,19 @@ acu_status acui_dnn_choose(acui_dnn_plan *plan, acui_cudnn_desc graph, acu_devic
 
 /* Which of the engines is the fastest, on a stream and memory of its own; 0 if that can not be
  * told. */
-int acui_dnn_fastest(acui_cudnn_handle handle, const acui_dnn_engine *engines, int count,
+int acui_dnn_fastest(const acui_dnn_plan *plan, const acui_dnn_engine *engines, int count,
                      acu_device *device, const acui_dnn_key *key);
 
 /* Run an engine with the values at these addresses (0: there is none). */
-acu_status acui_dnn_execute(acui_cudnn_handle handle, const acui_dnn_engine *engine,
+acu_status acui_dnn_execute(const acui_dnn_plan *plan, const acui_dnn_engine *engine,
                             void *const *at, void *memory);
+
+/* Layers by older calls, and bias and activation behind an engine. */
+acu_status acui_dnn_old_make(acui_dnn_plan *plan, const acui_dnn_key *key);
+acu_status acui_dnn_old_rest(acui_dnn_plan *plan, const acui_dnn_key *key);
+void acui_dnn_old_end(acui_dnn_plan *plan);
+acu_status acui_dnn_old_run(const acui_dnn_plan *plan, const acui_dnn *op, void *const *at);
+acu_status acui_dnn_old_run_rest(const acui_dnn_plan *plan, void *const *at);
 
 acu_status acui_dnn_make(acu_device *device, const void *key, bool first, void **made);
 void acui_dnn_end(void *made);

@@ -4,7 +4,7 @@
 
 /* ---- tensors ---- */
 
-static bool read_tensor(const fake_desc *d, fake_tensor *t, int64_t *id, bool *is_virtual)
+bool fake_read_tensor(const fake_desc *d, fake_tensor *t, int64_t *id, bool *is_virtual)
 {
     int64_t rank, strides, one, align;
     int yes;
@@ -26,7 +26,7 @@ int fake_check_tensor(const fake_desc *d)
     fake_tensor t;
     int64_t id;
     bool is_virtual;
-    return read_tensor(d, &t, &id, &is_virtual) ? SUCCESS
+    return fake_read_tensor(d, &t, &id, &is_virtual) ? SUCCESS
                                                 : fake_refuse(BAD_PARAM, "no proper tensor");
 }
 
@@ -69,8 +69,8 @@ static bool add_pointwise(fake_graph *g, const fake_desc *op, int64_t *last)
     int mode, type;
     if (fake_kind(op) != 13 || !how || !fake_number(how, 0, 14, &mode) ||
         !fake_number(how, 1, 1, &type) || type != 0 ||
-        !read_tensor(fake_part(op, 751, 17), &of, &id, &is_virtual) || id != *last ||
-        !is_virtual || !read_tensor(to, &y, &out, &ends_virtual))
+        !fake_read_tensor(fake_part(op, 751, 17), &of, &id, &is_virtual) || id != *last ||
+        !is_virtual || !fake_read_tensor(to, &y, &out, &ends_virtual))
         return false;
     *last = ends_virtual ? out : 0;
     if (!ends_virtual) {
@@ -78,7 +78,7 @@ static bool add_pointwise(fake_graph *g, const fake_desc *op, int64_t *last)
         g->id[Y] = out;
     }
     if (mode == 0)
-        return read_tensor(fake_part(op, 752, 17), &g->at[BIAS], &g->id[BIAS], &is_virtual) &&
+        return fake_read_tensor(fake_part(op, 752, 17), &g->at[BIAS], &g->id[BIAS], &is_virtual) &&
                g->at[BIAS].dim[1] == g->at[W].dim[0] &&
                fake_elements(&g->at[BIAS]) == g->at[W].dim[0];
     g->activation = mode;
@@ -94,11 +94,14 @@ int fake_understand(fake_graph *g, fake_desc *const *ops, int64_t count)
     bool virtual[3];
     float alpha, beta;
     *g = (fake_graph){.kind = fake_kind(ops[0]), .activation = -1};
+    if (g->kind == 19)
+        return fake_understand_attention(g, ops, count);
     if (g->kind < 10 || g->kind > 12)
         return fake_refuse(NO_PATTERN, "no convolution");
     const int *name = names[g->kind - 10];
     for (int i = X; i <= Y; i++)
-        if (!read_tensor(fake_part(ops[0], name[1 + i], 17), &g->at[i], &g->id[i], &virtual[i]))
+        if (!fake_read_tensor(fake_part(ops[0], name[1 + i], 17), &g->at[i], &g->id[i],
+                              &virtual[i]))
             return fake_refuse(BAD_PARAM, "a tensor is missing");
     if (!read_window(g, fake_part(ops[0], name[0], 1)) || !shapes_fit(g))
         return fake_refuse(BAD_PARAM, "shapes do not fit");
@@ -114,11 +117,16 @@ int fake_understand(fake_graph *g, fake_desc *const *ops, int64_t count)
 
 bool fake_is_fused(const fake_graph *g)
 {
-    return g->id[BIAS] || g->activation >= 0;
+    return g->kind == 19 || g->id[BIAS] || g->activation >= 0;
 }
 
 bool fake_place(fake_graph *g, int64_t id, void *at)
 {
+    for (int i = 0; i < 4; i++)
+        if (at && id && g->scalar_id[i] == id) {
+            memcpy(&g->scalar[i], at, sizeof g->scalar[i]);
+            return true;
+        }
     for (int i = 0; i < TENSORS; i++)
         if (g->id[i] == id && at && (uintptr_t)at % 16 == 0 && !g->at[i].at) {
             g->at[i].at = at;
@@ -223,6 +231,10 @@ void fake_run_graph(fake_driver *driver, const void *data)
         return;
     if (memory)
         memory[g->bytes - 1] = 1;
+    if (g->kind == 19) {
+        fake_run_attention(g, host);
+        return;
+    }
     int64_t n = fake_elements(&g->at[g->kind == 10 ? Y : g->kind == 11 ? W : X]);
     float *sums = calloc((size_t)n, sizeof *sums);
     add_up(g, host, sums);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The older calls, one for each layer. */
-#include "fake_cudnn.h"
+/* The older calls: descriptors, bias and activation. */
+#include "fake_layers.h"
 
 typedef struct fake_activation_desc {
     int mode;
@@ -45,11 +45,28 @@ int cudnnSetTensorNdDescriptor(fake_tensor *t, int type, int rank, const int *di
     return SUCCESS;
 }
 
-static fake_tensor placed(const fake_tensor *t, const void *at)
+fake_tensor fake_placed(const fake_tensor *t, const void *at)
 {
     fake_tensor there = *t;
     there.at = (char *)(uintptr_t)at;
     return there;
+}
+
+bool fake_same(const fake_tensor *a, const fake_tensor *b)
+{
+    return a->type == b->type && a->rank == b->rank &&
+           memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+int fake_layer(fake_handle *handle, void (*run)(fake_driver *, const void *), const void *data,
+               size_t bytes)
+{
+    int status = fake_use(handle);
+    if (status != SUCCESS)
+        return status;
+    status = fake_enqueue(handle->stream, run, data, bytes, FAILED);
+    fake_used(handle);
+    return status;
 }
 
 /* ---- bias and activation ---- */
@@ -99,36 +116,24 @@ static void run_pointwise(fake_driver *driver, const void *data)
     } while (fake_next(&p->to, index));
 }
 
-static int enqueue(fake_handle *handle, void (*run)(fake_driver *, const void *), const void *data,
-                   size_t bytes)
-{
-    int status = fake_use(handle);
-    if (status != SUCCESS)
-        return status;
-    status = fake_enqueue(handle->stream, run, data, bytes, FAILED);
-    fake_used(handle);
-    return status;
-}
-
 int cudnnAddTensor(fake_handle *handle, const float *alpha, const fake_tensor *of, const void *a,
                    const float *beta, const fake_tensor *to, void *c)
 {
-    pointwise p = {.of = placed(of, a), .to = placed(to, c), .mode = -1};
+    pointwise p = {.of = fake_placed(of, a), .to = fake_placed(to, c), .mode = -1};
     if (*alpha != 1 || *beta != 1 || of->type != to->type || of->rank != to->rank)
         return fake_refuse(BAD_PARAM, "what is added does not fit");
     for (int i = 0; i < of->rank; i++)
         if (of->dim[i] != 1 && of->dim[i] != to->dim[i])
             return fake_refuse(BAD_PARAM, "what is added does not fit");
-    return enqueue(handle, run_pointwise, &p, sizeof p);
+    return fake_layer(handle, run_pointwise, &p, sizeof p);
 }
 
 int cudnnActivationForward(fake_handle *handle, const fake_activation_desc *how,
                            const float *alpha, const fake_tensor *of, const void *x,
                            const float *beta, const fake_tensor *to, void *y)
 {
-    pointwise p = {.of = placed(of, x), .to = placed(to, y), .mode = how->mode};
-    if (*alpha != 1 || *beta != 0 || of->type != to->type ||
-        memcmp(of->dim, to->dim, sizeof of->dim) != 0)
+    pointwise p = {.of = fake_placed(of, x), .to = fake_placed(to, y), .mode = how->mode};
+    if (*alpha != 1 || *beta != 0 || !fake_same(of, to))
         return fake_refuse(BAD_PARAM, "tensors that differ");
-    return enqueue(handle, run_pointwise, &p, sizeof p);
+    return fake_layer(handle, run_pointwise, &p, sizeof p);
 }
