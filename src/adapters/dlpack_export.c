@@ -10,7 +10,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "device/open.h"
-#include "engine/order/order.h"
+#include "engine/submit/submit.h"
 #include "engine/submit/submit.h"
 
 #include <acuda/debug.h>

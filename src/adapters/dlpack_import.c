@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/order/order.h"
+#include "engine/submit/submit.h"
 
 typedef struct imported {
     struct DLManagedTensorVersioned *managed;

@@ -1,63 +1,70 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The engine: submissions in flight. Here are its tasks and submissions, and its locks. Data flows
- * one way, through a folder for each stage and a file for each step. What other folders call is in
- * the header with the folder's name (submit/submit.h, and so on; completion/complete.h, and
- * future.h beside this file), unless one is named below:
+ * The engine: submissions in flight. Here are its tasks and submissions, and its locks. There is a
+ * folder, a room, for each stage, and a file for each step. What other folders call is in the
+ * header with the folder's name (submit/submit.h, and so on; completion/complete.h, and future.h
+ * beside this file), unless one is named below.
  *
- * submit/: from an op to tasks
- *   runtime.c, handover.c   hand a submission over to a thread of its device, which does the rest
- *   submit.c    makes an op into a plan: a flat list of nodes
+ * Includes go one way: report <- flight <- order <- issue <- host <- completion <- submit. What
+ * goes round is in upward.h: all calls to a room that stands further right.
+ *
+ * submit/: from an op to tasks, and what the program calls for that
+ *   runtime.c   hands a submission over to a thread of its device, which does the rest
+ *   submit.c, sync.c, schedule.c, host_copy.c   acu_submit, and what submits likewise
+ *   use.c       work that the program issues itself, in turn with the rest
+ *   after.c     orders submissions that share no data
  *   alone.c     makes a plan that is kept for a graph instead of run
- *   tasks.c     cuts the list into tasks
+ *   enter.c     makes tasks of what is planned, and enters them
+ *   tasks.c     cuts a plan, a flat list of nodes, into tasks
  *   edges.c     finds what comes before what inside a task
  *   runs.c      finds which pieces of a task a graph can hold, and what form they have
  * order/: when a task's turn comes, and what a failure means
  *   submission.c  what all rooms need of submissions
  *   order.c     enters tasks behind what touched their data
  *   find.c      finds the tasks of a submission that have given nodes
- *   after.c     orders submissions that share no data
- *   ready.c     runs a task whose turn has come, makes it fail, or passes over it
- *   use.c       work that the program issues itself, in turn with the rest
+ *   fail.c      makes a task fail, or passes over it
  *   parts.c     what a failure means: or_else and finally
- *   cancel.c    gives a submission up before it is over
- *   deadline.c  gives it up because it is too late
+ *   wanted.c    whether others want what a submission that failed computes
  * issue/: onto the device
- *   backlog.c   waits until what was submitted to a stream is on it
  *   admit.c     makes tasks wait on the host while too much is in flight
  *   memory.c, kept.c   get a task its memory, or make it wait for memory on the host: memory.h
  *   issue.c     puts a task on its stream once its predecessors are on the device: behind waits
  *               for these, and before one mark
  *   dispatch.c, dispatch_thread.c  a device's queue of ready tasks, and who issues them
  *   batch.c     which of these go as one
- *   form.c      the form of a task
  *   lanes.c     issues a run directly, its branches on several streams
  *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its form
  *   enqueue.c   makes the driver call of a node, or its few calls
  *   capture.c   captures what a call enqueues, for an explicit graph
+ *   suspect.c   the operation to blame for the loss of a device
+ * flight/: what is on the device, and when it pays to look: flight.h, timing.h
+ *   flight.c    streams and their tasks
+ *   due.c, lengths.c, blocked.c   when to look
+ *   form.c, pace.c   the form of a task, and how many of a form may be issued as one
  * host/: what other threads do
  *   worker.c    host tasks, once their predecessors are over
  *   async.c     host work that ends later than its function returns
  *   aside.c     threads for what blocks in the system
  *   staging.c, move.c, ring.c   copies of pageable memory, by helper threads
- *   load.c      modules as futures
  * completion/: who finds out, and who is told
  *   complete.c  what the device has finished: followers start, the submission ends
- *   future.c, schedule.c, values.c, wait.c, queue.c, group.c   how the program learns of it
- *   host_copy.c waiting copies to and from bare pointers
- *   flight.c, due.c, lengths.c, blocked.c   when it pays to look: timing.h
+ *   ready.c     runs a task whose turn has come, and whatever becomes ready by this
+ *   cancel.c    gives a submission up before it is over
+ *   deadline.c  gives it up because it is too late
+ *   future.c, values.c, wait.c, queue.c, group.c   how the program learns of it
+ *   backlog.c   waits until what was submitted to a stream is on it
+ *   load.c      modules as futures
  *   reactor.c   the thread that looks while nobody else does
  * report/: for people
  *   story.c, explain.c   what became of a submission
  *   timing.c, trace.c    when it ran on the device; its record as part of a trace
- *   suspect.c   the operation to blame for the loss of a device
  *   counters.c, metrics.c  how many submissions and operations there were; all counters as text
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; the lock of tasks that ask
  * for memory again (`again` in issue/memory.c); the lock of threads that give memory back
  * (memory/trim.c), under which driver calls are made too. Then, each alone or as a leaf: order
  * locks, of several devices in the order of their ordinals (memory/access.h), a device's flight
- * lock (completion/flight.h), a stream's timeline lock, the deadline lock, a future's lock.
+ * lock (flight/flight.h), a stream's timeline lock, the deadline lock, a future's lock.
  * Functions of the program are called with none of them held.
  *
  * "The order lock", said of something, is that of its home: of a task, a point and what is counted
@@ -76,6 +83,7 @@
 
 typedef struct acui_submission acui_submission;
 typedef struct acui_task acui_task;
+typedef struct acui_own_work acui_own_work; /* host/host.h */
 
 /* One point that a task comes after. While the task waits for it, this is linked to the point. */
 typedef struct acui_before {

@@ -142,31 +142,10 @@ static inline void acui_future_append(acu_future *future, acui_notice *notice)
     future->notices = notice;
 }
 
-/* ---- future.c ---- */
-acu_status acui_future_new(acu_future **future); /* with one handle */
-acu_future *acui_future_keep(acu_future *future); /* a reference of the engine's: no handle */
 /* The program has no handle yet, and no list has it: no other thread can do anything with it. */
 static inline bool acui_future_is_alone(const acu_future *future)
 {
     return !future->how.early;
 }
-void acui_future_put(acu_future *future);         /* may be NULL */
-/* The started future's status, or NOT_READY, as far as it is known; gives it up first if it is too
- * late. */
-acu_status acui_future_outcome(acu_future *future);
-/* This thread waits for the future at once (ACUI_WAITED); NULL: no longer for any. */
-void acui_future_await(const acu_future *future);
-/* acu_future_poll, with `now` as for acui_harvest. */
-acu_status acui_future_look(acu_future *future, uint64_t now);
-acu_status acui_future_begin(acu_future *future); /* start it, if it is only scheduled */
-acu_status acui_future_may_begin(const acu_future *future); /* IN_CALLBACK: not here */
-
-/* ---- values.c ---- */
-/* Take the values, in the form in which a future keeps them. NO_MEMORY: they stay as they were. */
-acu_status acui_results_make(acui_values *values, acui_results *results);
-void acui_results_clear(acui_results *results);
-/* What the submission, or the load, yields; taken. With results, the future becomes RUNNING. */
-void acui_future_give_results(acu_future *future, acui_results *results);
-void acui_future_give_module(acu_future *future, acu_module *module);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "engine/completion/complete.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/report/report.h"

@@ -6,7 +6,7 @@
  */
 #include "support/support.h"
 
-#include "engine/submit/handover.h"
+#include "base/handover.h"
 
 #include <pthread.h>
 

@@ -6,7 +6,7 @@
 #include "engine/issue/issue.h"
 #include "support/support.h"
 
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 
 #include <dirent.h>
 #include <pthread.h>

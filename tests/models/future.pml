@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A future's end (src/engine/completion/future.c, src/engine/order/cancel.c). It is resolved by its
+ * A future's end (src/engine/completion/future.c, src/engine/completion/cancel.c). It is resolved by its
  * submission when that is over, or by a thread that cancels it, while others add callbacks, look at
  * it and let it go; perhaps before another thread has planned the submission. The reactor calls the
  * callbacks. Each holder has a reference: the submission until it has resolved the future, each

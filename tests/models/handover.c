@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The hand-over: src/engine/submit/handover.c itself, through every interleaving of small cases. */
+/* The hand-over: src/base/handover.c itself, through every interleaving of small cases. */
 #include "explore.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #ifndef HANDOVER_FILE
-#define HANDOVER_FILE "../../src/engine/submit/handover.c"
+#define HANDOVER_FILE "../../src/base/handover.c"
 #endif
 #include HANDOVER_FILE
 

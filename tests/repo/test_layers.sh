@@ -40,7 +40,7 @@ breach "exec may not use driver" softcuda/exec/a.c "$licence" '#include "driver/
 breach ok src/engine/submit/a.c "$licence" '#include "engine/order/b.h"'
 breach "is of a room to its right" src/engine/order/a.c "$licence" '#include "engine/submit/b.h"'
 breach "no room of the engine" src/engine/other/a.c "$licence" '#include "engine/submit/b.h"'
-breach "is not needed" tools/engine-arrows 'src/engine/order/a.c engine/submit/b.h'
+breach "is of a room to its right" src/engine/a.h "$licence" '#include "engine/order/b.h"'
 breach "name libcuda" src/device/a.c "$licence" 'const char *name = "libcuda.so.1";'
 breach "name libcuda" src/device/a.c "$licence" '#include <dlfcn.h>'
 breach "does not print" src/device/a.c "$licence" 'void f(void) { printf("x"); }'

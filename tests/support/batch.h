@@ -7,7 +7,7 @@
 #include "support/support.h"
 
 #include "base/clock.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"

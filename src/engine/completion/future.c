@@ -10,7 +10,7 @@
 #include "base/local.h"
 #include "engine/completion/complete.h"
 #include "base/done.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/completion/group.h"
 #include "engine/completion/queue.h"
 #include "engine/issue/issue.h"

@@ -16,8 +16,8 @@
 #include "engine/completion/complete.h"
 #include "base/done.h"
 #include "engine/completion/queue.h"
+#include "engine/flight/flight.h"
 #include "engine/order/order.h"
-#include "engine/submit/submit.h"
 
 #include <stdio.h>
 

@@ -22,7 +22,7 @@
 #include "base/options.h"
 #include "base/park.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/report/story.h"
 
 #include <stdatomic.h>

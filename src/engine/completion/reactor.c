@@ -11,12 +11,13 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/clock.h"
+#include "base/handover.h"
 #include "base/error.h"
 #include "base/nap.h"
 #include "base/park.h"
 #include "base/threads.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/completion/queue.h"
 #include "engine/host/host.h"
 #include "engine/issue/dispatch.h"
@@ -25,7 +26,6 @@
 #include "engine/order/order.h"
 #include "engine/report/report.h"
 #include "engine/report/story.h"
-#include "engine/submit/runtime.h"
 #include "device/loader.h"
 
 #include <sched.h>

@@ -4,9 +4,10 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/nap.h"
+#include "engine/completion/complete.h"
 #include "engine/future.h"
 #include "engine/order/order.h"
-#include "engine/submit/runtime.h"
+#include "engine/upward.h"
 
 acu_status acui_results_make(acui_values *values, acui_results *results)
 {

@@ -12,16 +12,14 @@ acui_task *acui_host_over(acui_task *task);
 /* Host work of acuda's own that may take long. The thread that submits it and waits for it does it
  * once its turn has come, instead of the worker. The op has this as its user data, and
  * acui_own_work_run as its function. */
-typedef struct acui_own_work {
+struct acui_own_work {
     acu_status (*run)(void *data);
     void *data;
     _Atomic(acui_task *) task; /* set when its turn has come; release store, acquire load */
-} acui_own_work;
+};
 /* the op's function */
 acu_status acui_own_work_run(void *own, const acu_val *values, size_t count);
 void acui_own_work_look(acui_own_work *own); /* do the work, if its turn has come */
-/* acu_sync for such an op. In completion/wait.c. Blocks. */
-acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function);
 void acui_worker_stop(void); /* finishes what it has; blocks until the thread is gone */
 bool acui_worker_busy(void); /* the thread exists */
 /* Whether the task was given up before it began or while it runs. *fault: why (retained; NULL for

@@ -12,7 +12,7 @@
 #include "base/options.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
-#include "engine/completion/complete.h"
+#include "engine/future.h"
 #include "engine/host/host.h"
 #include "engine/host/ring.h"
 #include "engine/host/staging.h"

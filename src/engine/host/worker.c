@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
-#include "engine/completion/complete.h"
 #include "base/done.h"
 #include "engine/host/host.h"
 #include "engine/issue/memory.h"

@@ -12,8 +12,7 @@
  * waiting ends.
  */
 #include "base/error.h"
-#include "engine/completion/complete.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 

@@ -18,7 +18,7 @@
 #ifndef ACUI_ENGINE_GRAPHS_H
 #define ACUI_ENGINE_GRAPHS_H
 
-#include "engine/engine.h"
+#include "engine/upward.h"
 
 #include <acuda/graph_cache.h>
 
@@ -138,11 +138,6 @@ struct acui_graphs {
     uint64_t claims;
     acu_graph_cache_statistics counts; /* `set`, `skipped` and `together`: of execs that are gone */
 };
-
-/* ---- runs.c ---- */
-/* The key of a run whose kernels are all loaded. False: no memory. */
-bool acui_key_make(acui_key *key, const acui_run *run);
-void acui_key_drop(acui_key *key);
 
 /* ---- graphs.c ---- */
 /* The device's cache; NULL: the driver lacks the calls, or there is no memory. */

@@ -7,7 +7,7 @@
  */
 #include "base/error.h"
 #include "base/local.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/future.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"

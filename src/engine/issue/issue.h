@@ -3,21 +3,9 @@
 #ifndef ACUI_ENGINE_ISSUE_H
 #define ACUI_ENGINE_ISSUE_H
 
-#include "engine/engine.h"
+#include "engine/order/order.h"
 
-/* ---- backlog.c; order lock held ---- */
-/* The task, which goes to a stream, is being entered. Uses do not count: their work is put on the
- * stream by the program itself. */
-static inline void acui_backlog_add(acui_task *task)
-{
-    acui_backlog *backlog = &task->stream->engine.backlog;
-    if (task->first->kind == ACUI_NODE_USE)
-        return;
-    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->side];
-    task->order.backlog = (uint8_t)(backlog->side + 1);
-    atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) + 1,
-                          memory_order_release);
-}
+/* ---- backlog.c (completion/); order lock held ---- */
 /* The task is on its stream, or over. */
 static inline void acui_backlog_drop(acui_task *task)
 {
@@ -28,9 +16,6 @@ static inline void acui_backlog_drop(acui_task *task)
     atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) - 1,
                           memory_order_release);
 }
-/* Wait until everything that was submitted to the stream so far is on it, or over: TIMEOUT, or the
- * device's error. No lock is held. Blocks. */
-acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout);
 
 /* ---- admit.c ---- */
 /* Whether the ready task may be issued now. If not, it was left waiting, and *others are tasks to
@@ -43,21 +28,6 @@ acui_task *acui_step_out(acui_task *task); /* it has to be admitted again; the s
  * submissions that are handed over. `look`: not before this thread has looked at what is in flight;
  * otherwise the reactor is to look. */
 acu_status acui_check_room(acu_device *device, uint64_t more, bool look);
-
-/* Count a task of the device as entered, or as going (issue/memory.h). Order lock held. */
-static inline void acui_count_started(acu_device *device, uint64_t what)
-{
-    uint64_t now = atomic_load_explicit(&device->engine.started, memory_order_relaxed);
-    atomic_store_explicit(&device->engine.started, now + what, memory_order_relaxed);
-}
-
-static inline void acui_count_entered(acui_task *task)
-{
-    acu_device *device = task->device;
-    task->gates.side = (uint8_t)device->engine.side;
-    device->engine.entered[device->engine.side]++;
-    acui_count_started(device, ACUI_ENTERED);
-}
 
 /* ---- lanes.c ---- */
 /* Issue the run over several streams; *streams: how many, for the story. False: there were none,
@@ -92,7 +62,16 @@ bool acui_issuing(void); /* this thread is in a foreign call, and holds a stream
 void acui_issue_later(acui_task *ready); /* this thread runs them once that call has returned */
 const acui_task *acui_task_issuing(void); /* that this thread is putting on a stream */
 
-/* ---- form.c ---- */
-uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
+/* ---- suspect.c ---- */
+/* The device is about to be marked lost: add the operation to blame to the thread's record. Takes
+ * no lock but the flight lock. */
+void acui_suspect(acu_device *device);
+const acui_node *acui_suspect_in(const acui_task *task); /* the first that can do harm; else the
+                                                          * first */
+/* On a device that issues one by one: enqueue the node, and wait until it is done. Blocks. */
+acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream);
+/* All that is on the stream is marked: note that it is complete, since nobody can ask once
+ * something later has failed. */
+void acui_finish_alone(acu_stream *stream);
 
 #endif

@@ -2,7 +2,7 @@
 /* Getting a task its memory, and giving it back; and the list of tasks that wait for memory. See
  * memory.h for what counts as what, and for a task's states. */
 #include "base/error.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"

@@ -45,7 +45,7 @@
 #ifndef ACUI_ENGINE_MEMORY_H
 #define ACUI_ENGINE_MEMORY_H
 
-#include "engine/engine.h"
+#include "engine/upward.h"
 
 typedef enum acui_memory_state {
     ACUI_MEMORY_NONE,     /* it has none, and counts as nothing */
@@ -64,8 +64,6 @@ acui_node *acui_memory_get(acui_task *task, struct acui_holder *holder);
 /* The task got no memory, or is not issued; returns tasks that may go on. No lock is held. */
 acui_task *acui_memory_quit(acui_task *task);
 acui_task *acui_memory_fail(acui_task *task); /* the same for a task that will never be issued */
-/* The task is ready, and its submission may have memory already: it is expected. */
-void acui_memory_expect(acui_task *task);
 /* What counted as getting in `holder` is over, or does not count any more. Returns tasks that may
  * go on. */
 acui_task *acui_memory_over(struct acui_holder *holder);
@@ -78,7 +76,6 @@ acui_task *acui_memory_wait(acui_task *task, const acui_node *node);
 acui_task *acui_memory_next(acui_task *task);
 void acui_memory_going(acui_task *task); /* it is issued, or begins on the host; order lock held */
 acui_task *acui_memory_freed(void); /* a going task is over, and counted so; tasks that may go on */
-bool acui_memory_is_short(void);    /* some task waits for memory */
 /* The task is issued: returns the uses of pool memory that the submission does not need any more,
  * as a list. Order lock held. */
 acui_use *acui_memory_issued(acui_task *task);

@@ -11,22 +11,13 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rare.h"
-#include "engine/completion/flight.h"
 #include "engine/future.h"
-#include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/story.h"
-#include "engine/submit/runtime.h"
-#include "engine/submit/submit.h"
 #include "memory/order.h"
 #include "op/after.h"
 
 #include <string.h>
-
-static acui_submission *submission_of(acui_plan *plan)
-{
-    return (acui_submission *)plan; /* its first member */
-}
 
 /* ---- which locks it takes ---- */
 
@@ -88,8 +79,7 @@ static acui_homes homes_for(const acui_submission *s, const acui_task *tasks)
     return homes;
 }
 
-/* Take the locks of all that these tasks may come behind; returns the homes. */
-static acui_homes lock_for(const acui_submission *s, const acui_task *tasks)
+acui_homes acui_lock_to_enter(const acui_submission *s, const acui_task *tasks)
 {
     acui_homes homes = homes_for(s, tasks);
     for (;;) {
@@ -476,8 +466,7 @@ const acui_before *acui_behind_failure(const acui_task *task)
 
 /* ---- points of shared ops, for tasks that come behind them without sharing data ---- */
 
-/* Memory for them, before order locks are taken. False: there is none. */
-static bool prepare_shared(acui_task *tasks)
+bool acui_prepare_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
         for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
@@ -492,7 +481,7 @@ static bool prepare_shared(acui_task *tasks)
     return true;
 }
 
-static void drop_shared(acui_task *tasks)
+void acui_drop_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
         while (task->shared) {
@@ -543,7 +532,7 @@ static void note_flag(_Atomic(bool) *flag, bool set)
         atomic_store_explicit(flag, true, memory_order_relaxed);
 }
 
-static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
+acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
 {
     acui_task *ready = NULL, **tail = &ready;
     bool last = s->planning.stage == ACUI_PLANNED;
@@ -579,131 +568,4 @@ static acui_task *enter_tasks(acui_submission *s, acui_task *tasks)
         }
     }
     return ready;
-}
-
-/* Whether some host task has to wait until something is over. */
-static bool waits_on_host(const acui_task *tasks)
-{
-    for (; tasks; tasks = tasks->next)
-        if (!tasks->stream && acui_task_pending(tasks) > 0)
-            return true;
-    return false;
-}
-
-acu_status acui_enter_nodes(acui_plan *plan)
-{
-    acui_submission *s = submission_of(plan);
-    acui_task *tasks = NULL;
-    bool last = s->planning.stage == ACUI_PLANNED;
-    acui_sharing_look(plan);
-    ACUI_TRY(acui_make_tasks(s, &tasks));
-    if (s->planning.shares && !prepare_shared(tasks)) {
-        drop_shared(tasks);
-        acui_drop_tasks(tasks);
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
-    }
-    acui_task *ready = NULL;
-    if (tasks) {
-        acui_homes homes = lock_for(s, tasks);
-        s->order.sealed = last;
-        ready = enter_tasks(s, tasks);
-        acui_story_waits(tasks);
-        bool waits = waits_on_host(tasks);
-        acui_order_unlock(homes);
-        if (waits)
-            acui_flight_want_all();
-        s->planning.entered = plan->last;
-    }
-    acui_plan_publish(plan, NULL);
-    if (last)
-        acui_sharing_return(plan);
-    if (last && !s->planning.outer)
-        acui_runtime_entered();
-    acui_run_tasks(ready);
-    return ACU_OK;
-}
-
-/* ---- a task that is entered only if it is ready, or whose work is on its stream ---- */
-
-typedef struct looking {
-    const acui_touch *touch;
-    bool waits;
-    acui_fault *cause; /* retained: why something that it reads was not computed */
-    bool bad;
-} looking;
-
-static void look_at(void *context, acui_point *point, const acui_extent *extent, bool data)
-{
-    looking *l = context;
-    l->waits |= point->state == ACUI_POINT_PENDING;
-    (void)extent;
-    if (!data || l->bad || !acui_point_spoils(point, l->touch->use->buffer, &l->touch->extent))
-        return;
-    l->bad = true;
-    l->cause = acui_fault_retain(point->fault);
-}
-
-static looking look_before(const acui_node *node)
-{
-    looking found = {.waits = false};
-    for (uint32_t i = 0; i < node->touch_count; i++) {
-        const acui_touch *touch = found.touch = &node->touches[i];
-        acui_accesses_look(&touch->use->buffer->accesses, touch->extent, touch->access,
-                           look_at, &found);
-    }
-    return found;
-}
-
-/* Order locks held. */
-static void enter_whole(acui_submission *s, acui_task *task)
-{
-    s->order.sealed = true;
-    enter_tasks(s, task);
-    s->planning.entered = s->plan.last;
-}
-
-static acu_status check_entered(acui_task *task, bool memory)
-{
-    if (memory)
-        return ACU_OK;
-    acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
-    acui_task_fail(task, NULL);
-    acui_run_tasks(acui_retire(task));
-    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
-}
-
-acu_status acui_enter_placed(acui_submission *s, acui_task **out)
-{
-    acui_task *task = NULL;
-    ACUI_TRY(acui_make_tasks(s, &task));
-    s->planning.stage = ACUI_PLANNED;
-    task->placed = true;
-    acui_homes homes = lock_for(s, task);
-    enter_whole(s, task);
-    bool memory = !task->order.failed;
-    acui_order_unlock(homes);
-    *out = task;
-    return check_entered(task, memory);
-}
-
-acu_status acui_enter_ready(acui_submission *s, acui_task **out)
-{
-    acui_task *task = NULL;
-    ACUI_TRY(acui_make_tasks(s, &task));
-    s->planning.stage = ACUI_PLANNED;
-    acui_homes homes = lock_for(s, task);
-    looking found = look_before(task->first);
-    if (!found.waits && !found.bad)
-        enter_whole(s, task);
-    bool memory = !task->order.failed;
-    acui_order_unlock(homes);
-    acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
-    acui_fault_release(fault); /* its record is the thread's */
-    acui_fault_release(found.cause);
-    if (found.waits || found.bad) {
-        acui_drop_tasks(task);
-        return found.waits ? ACU_NOT_READY : ACU_ERR_DEPENDENCY;
-    }
-    *out = task;
-    return check_entered(task, memory);
 }

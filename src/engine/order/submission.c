@@ -22,3 +22,26 @@ void acui_submission_put(acui_submission *submission)
     acui_story_put(submission->story);
     acui_free(submission);
 }
+
+/* Threads that are giving a future up, or are looking into a submission that they hold open: see
+ * acui_beside. */
+static _Atomic(uint32_t) beside;
+
+/* Relaxed: others learn of it through what this thread does next to a future's state or a
+ * submission's count, which is ordered. */
+void acui_beside_begin(void)
+{
+    atomic_fetch_add_explicit(&beside, 1, memory_order_relaxed);
+}
+
+/* Release, to acui_beside: whoever sees that this thread is done sees all it has released and
+ * told. */
+void acui_beside_end(void)
+{
+    atomic_fetch_sub_explicit(&beside, 1, memory_order_release);
+}
+
+bool acui_beside(void)
+{
+    return atomic_load_explicit(&beside, memory_order_acquire) != 0;
+}

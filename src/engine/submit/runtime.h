@@ -15,7 +15,7 @@
 #define ACUI_ENGINE_RUNTIME_H
 
 #include "engine/engine.h"
-#include "engine/submit/handover.h"
+#include "base/handover.h"
 
 typedef struct acui_runtime acui_runtime;
 
@@ -27,18 +27,11 @@ bool acui_runtime_submit(acu_device *device, acu_op *op, const acu_submit_option
  * behind. Does nothing on other threads. */
 void acui_runtime_entered(void);
 
-/* Wait until the future's submission is planned; returns at once if it was not handed over. Fails
- * with IN_CALLBACK in a callback. */
-acu_status acui_runtime_planned(acu_future *future);
 /* Whether something that was handed over has not been entered yet; this thread's own ring does not
  * count. Never waits. */
 bool acui_runtime_any_behind(void);
 /* Whether the submission was handed over, and was planned and entered (or refused). Never waits. */
 bool acui_runtime_has_entered(acu_future *future);
 
-/* Wait until everything that was handed over so far is planned and issued. Blocks. */
-acu_status acui_runtime_settle(uint64_t timeout);
-bool acui_runtime_busy(void); /* a thread runs, or has something to do */
-void acui_runtime_stop(void); /* finishes what there is; blocks until the threads are gone */
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/stack.h"
 #include "driver/nvtx.h"
 #include "engine/completion/complete.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/completion/queue.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"

@@ -3,7 +3,9 @@
 #ifndef ACUI_ENGINE_SUBMIT_H
 #define ACUI_ENGINE_SUBMIT_H
 
-#include "engine/engine.h"
+#include "engine/upward.h"
+
+#include <acuda/use.h>
 
 /* ---- submit.c ---- */
 /* Plan and submit a taken op. With `future`, its values and outcome go there; on failure the caller
@@ -24,14 +26,33 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
  * now. If that fails, it never runs, and the submission fails when it has been planned. */
 void acui_flush_planning(void);
-/* acu_submit, which leaves the op to the program after FULL, with what is known about the future:
- * `how`, ORed. `function` is what the program called. */
-enum {
-    ACUI_UNWANTED = 1, /* nobody will ask it for values */
-    ACUI_WAITED = 2    /* this thread waits for it at once */
-};
-acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
-                              unsigned how, const char *function, acu_future **future);
+/* ---- sync.c ---- */
+/* acu_sync for an op of acuda's own (engine/host/host.h). Blocks. */
+acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function);
+
+/* ---- enter.c ---- */
+/* Make tasks of the plan's new nodes, enter them, and run those that are ready. */
+acu_status acui_enter_nodes(acui_plan *plan);
+/* Enter the plan's only node, which the program issues itself; unless it would have to wait on the
+ * host (NOT_READY), or reads what was not computed (DEPENDENCY). */
+acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
+/* The same for a node whose work is already on its stream, and comes behind nothing: what is
+ * entered later comes behind it. */
+acu_status acui_enter_placed(acui_submission *submission, acui_task **task);
+
+/* ---- use.c ---- */
+/* acu_use_begin and acu_use_begin_wait, for a call of the program's to `function`. */
+acu_status acui_use_begin(acu_stream *stream, const acu_arg *args, size_t count, acu_site site,
+                          const char *function, acu_use **use);
+acu_status acui_use_begin_wait(acu_stream *stream, const acu_arg *args, size_t count,
+                               acu_site site, uint64_t timeout, const char *function,
+                               acu_use **use);
+/* What others have put on the stream so far uses a tensor, as the argument says. What is submitted
+ * on the tensor from now on comes behind that, and its memory is not used for anything else before.
+ * What was submitted earlier stays where it is, on the device or not, so this call is never too
+ * early. Errors: those of acu_use_begin, but for NOT_READY and DEPENDENCY. */
+acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site site,
+                            const char *function);
 
 /* ---- tasks.c ---- */
 /* The plan's new nodes as tasks, laid out, not yet part of the submission. */

@@ -3,10 +3,10 @@
  * their marks, under the device's lock. The list holds a reference to each of its streams, and to
  * that stream's device. */
 #include "base/clock.h"
-#include "engine/completion/complete.h"
 #include "base/done.h"
-#include "engine/completion/flight.h"
-#include "engine/issue/batch.h"
+#include "engine/flight/flight.h"
+#include "engine/future.h"
+#include "engine/upward.h"
 
 acui_flight acui_flights[ACUI_MAX_DEVICES];
 

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/park.h"
 #include "base/threads.h"
-#include "engine/completion/complete.h"
+#include "engine/upward.h"
 #include "base/done.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 
 #define HELPERS 8
 

@@ -12,7 +12,6 @@
 #include "engine/completion/complete.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
-#include "engine/submit/runtime.h"
 
 /* Change sides, if the other one is empty: it gets what is new from now on. Order lock held. */
 static void take_turns(acui_backlog *backlog, uint64_t turn)

@@ -8,7 +8,7 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/report/report.h"
 

@@ -10,8 +10,8 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/completion/flight.h"
-#include "engine/future.h"
+#include "engine/completion/complete.h"
+#include "engine/flight/flight.h"
 #include "engine/order/order.h"
 
 static struct {

@@ -10,6 +10,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "engine/completion/complete.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/report/report.h"

@@ -3,7 +3,7 @@
  * it is planned, it puts the points of that submission's tasks in front of what is planned
  * inside it. */
 #include "base/error.h"
-#include "engine/future.h"
+#include "engine/completion/complete.h"
 #include "engine/order/order.h"
 #include "engine/submit/runtime.h"
 #include "op/after.h"

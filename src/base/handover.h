@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Handing work over to one thread, without a lock, and without a system call while nobody sleeps.
- * Each runtime thread (runtime.c) has such a ring.
+ * Each runtime thread (engine/submit/runtime.c) has such a ring.
  *
  * A ring has a fixed number of places, several givers and one taker. A giver claims the next place
  * by one compare-and-exchange on `given`, which fixes the order across all threads; it fills the
@@ -12,8 +12,8 @@
  * Knows nothing of CUDA or of the rest of acuda: tests/models runs this very code through every
  * interleaving of a few threads.
  */
-#ifndef ACUI_ENGINE_HANDOVER_H
-#define ACUI_ENGINE_HANDOVER_H
+#ifndef ACUI_BASE_HANDOVER_H
+#define ACUI_BASE_HANDOVER_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -13,7 +13,7 @@
  * replaces the one in its set about which nothing was learned for the longest time. Each device has
  * a table, guarded by its lock (flight.h).
  */
-#include "engine/completion/flight.h"
+#include "engine/flight/flight.h"
 
 typedef acui_length length;
 typedef acui_lengths entry;

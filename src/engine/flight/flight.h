@@ -7,6 +7,8 @@
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
  *   lengths.c   how long tasks of a form take, learned from earlier ones
+ *   pace.c      how many of a form may be issued as one, learned likewise
+ *   form.c      the form of a task
  *   blocked.c   threads that wait in the driver for work of unknown length
  *
  * Short work is looked at without pause. Work that takes long, and of whose signature lengths are
@@ -17,7 +19,7 @@
 #ifndef ACUI_ENGINE_FLIGHT_H
 #define ACUI_ENGINE_FLIGHT_H
 
-#include "engine/completion/timing.h"
+#include "engine/flight/timing.h"
 #include "engine/engine.h"
 
 /* How long one thing after the other took: for each signature, its last few lengths (lengths.c). */
@@ -95,6 +97,10 @@ typedef struct acui_end {
 
 /* The stream that the submission is on, if it is on one only and something of it is still there. */
 acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end);
+void acui_look_everywhere(void); /* harvest all streams with tasks, on this thread */
+/* The same, one stream after the other, until *found, or for some microseconds. Goes on where the
+ * last such call ended. */
+void acui_look_for(const _Atomic(bool) *found);
 bool acui_flight_is_any(void); /* whether some stream is in a list; takes the locks */
 
 /* For the reactor: up to `most` streams that are due, retained with their devices, and in *next
@@ -177,6 +183,28 @@ void acui_lengths_learn(acui_flight *flight, uint64_t form, uint64_t ns, uint64_
  * `spin` is what it was so far: less while that does not help. `blocked`: the wait ended with a
  * sleep until a thread in the driver woke up, so the work took ACUI_LATE less. */
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
+
+/* ---- pace.c ---- */
+enum { ACUI_BATCH_MOST = 32 }; /* tasks that are issued as one, at most. A power of two, as is how
+                                * many are issued at once: so a form has few graphs. With 16, four
+                                * threads reached 0.70 instead of 0.77 of the rate at which they
+                                * launch by hand (H100) */
+#define ACUI_BATCH_TIME ACU_US(100) /* how long all of these may take on the device */
+/* How many of the form may be batched; 1: it is not known to be short. */
+unsigned acui_batch_most(const acu_device *device, uint64_t form);
+/* The tasks from `first` on, before `end`, were found over at `now`; the first was not over at
+ * `looked`. Flight lock held. */
+void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t looked, uint64_t now);
+/* For tests: nothing is learned, nothing depends on how long things take, and every device counts
+ * as busy (acui_dispatch_is_busy). */
+extern _Atomic(bool) acui_batch_timeless;
+static inline bool acui_batch_is_timeless(void)
+{
+    return atomic_load_explicit(&acui_batch_timeless, memory_order_relaxed);
+}
+
+/* ---- form.c ---- */
+uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
 
 /* ---- blocked.c ---- */
 /* Have a thread wait for the stream's mark, then look and wake all that sleep; false: none is free.

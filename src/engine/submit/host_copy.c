@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engine/completion/complete.h"
 #include "engine/host/host.h"
+#include "engine/submit/submit.h"
 
 static acu_status check_host_copy(acu_tensor *tensor, const void *memory, size_t bytes,
                                   const char *function)

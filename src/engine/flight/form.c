@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The form of a task: what its length depends on, as far as that shows. */
 #include "base/hash.h"
-#include "engine/issue/issue.h"
+#include "engine/flight/flight.h"
 
 static uint64_t node_hash(uint64_t h, const acui_node *node)
 {

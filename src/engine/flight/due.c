@@ -3,9 +3,8 @@
  * reactor and threads that wait; the lock of the stream's device held, if nothing else is said. */
 #include "base/clock.h"
 #include "base/park.h"
-#include "engine/completion/flight.h"
-#include "engine/issue/issue.h"
-#include "engine/issue/memory.h"
+#include "engine/flight/flight.h"
+#include "engine/upward.h"
 
 #define ARMED 16 /* streams whose flags the reactor watches, at most */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The ring: claiming, opening and taking places; and how the taker, and threads that wait for a
  * passage, sleep and are woken without losing a wake-up. */
-#include "engine/submit/handover.h"
+#include "base/handover.h"
 
 #include "base/clock.h"
 #include "base/park.h"

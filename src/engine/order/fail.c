@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/*
- * Ready: a task whose turn has come runs, fails because of what it reads or because its submission
- * failed, or is passed over. Whatever becomes ready by this runs too, one task after the other, on
- * the thread that made it so (acui_run_tasks). No lock is held.
- */
+/* Tasks that fail, because of what they read or of their submission, or are passed over; and lists
+ * of tasks that are ready. */
 #include "base/error.h"
-#include "engine/completion/complete.h"
-#include "engine/host/host.h"
-#include "engine/issue/issue.h"
-#include "engine/issue/memory.h"
 #include "engine/order/order.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- failing ---- */
 
 void acui_add_context(acu_error *error, const acui_node *node)
 {
@@ -116,9 +107,7 @@ static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
     return acui_fault_of_node(node);
 }
 
-/* Whether the task must fail before it starts, because of its data or its submission; if so, it
- * fails. */
-static bool fails_already(acui_task *task)
+bool acui_task_fails_already(acui_task *task)
 {
     if (task->sound)
         return false;
@@ -170,8 +159,7 @@ static void leave_as_it_is(acui_task *task)
     task->order.failed |= bad != NULL;
 }
 
-/* Whether the task is part of an alternative that does not run. What was tried is over. */
-static bool is_spared(acui_task *task)
+bool acui_task_is_spared(acui_task *task)
 {
     if (!task->conditional)
         return false;
@@ -196,7 +184,7 @@ acui_task *acui_retire(acui_task *task)
     return over ? acui_task_over(task) : NULL;
 }
 
-/* ---- running ---- */
+/* ---- lists of ready tasks ---- */
 
 acui_task *acui_join_tasks(acui_task *first, acui_task *then)
 {
@@ -229,94 +217,4 @@ acui_task *acui_free_followers(acui_point *point, bool over)
         }
     }
     return freed;
-}
-
-/* The task's kernels are loaded, or never will be: check what could not be checked before. */
-static bool bind(acui_task *task)
-{
-    for (size_t i = 0; i < task->count; i++) {
-        if (!acui_launch_is_late(task->nodes[i]) || acui_launch_bind(task->nodes[i]) == ACU_OK)
-            continue;
-        acui_task_fail(task, acui_fault_of_node(task->nodes[i]));
-        return false;
-    }
-    task->binds = false;
-    return true;
-}
-
-static acui_task *run_task(acui_task *task)
-{
-    if (task->order.course == ACUI_COURSE_RETIRED || is_spared(task))
-        return acui_task_over(task);
-    if (fails_already(task))
-        return acui_retire(task);
-    if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn) {
-        acui_parts_begin(task);
-        return acui_task_over(task);
-    }
-    if (task->first->kind == ACUI_NODE_AWAIT)
-        return acui_task_over(task);
-    if (task->first->kind == ACUI_NODE_STAGE)
-        return acui_stage_run(task);
-    if (!task->stream)
-        return acui_host_run(task);
-    if (task->binds && !bind(task))
-        return acui_retire(task);
-    acui_task *others;
-    return acui_admit(task, &others) ? acui_issue(task) : others;
-}
-
-/* Whether running the task calls no function of the program's: it goes to the device, as far as is
- * known. */
-static bool is_plain(acui_task *task)
-{
-    if (!task->queueable)
-        return false;
-    acui_order_lock(task->homes);
-    task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.failed &&
-                  !acui_gave_up(task->submission) && !acui_behind_failure(task);
-    acui_order_unlock(task->homes);
-    return task->sound;
-}
-
-acui_task *acui_run_plain(acui_task **ready, uint32_t most)
-{
-    acui_task *rest = NULL, **end = &rest;
-    for (; *ready && most > 0; most--) {
-        acui_task *task = *ready, *others;
-        *ready = task->next_ready;
-        task->next_ready = NULL;
-        if (is_plain(task)) {
-            others = acui_admit(task, &others) ? acui_issue_all(&task, 1) : others;
-            *ready = acui_join_tasks(*ready, others);
-        } else {
-            *end = task;
-            end = &task->next_ready;
-        }
-    }
-    return rest;
-}
-
-void acui_run_tasks(acui_task *ready)
-{
-    if (acui_issuing()) { /* a foreign call looked at something: its stream is taken until it
-                           * returns */
-        acui_issue_later(ready);
-        return;
-    }
-    bool was = acui_error_aside();
-    while (ready) {
-        acui_task *task = ready;
-        ready = task->next_ready;
-        task->next_ready = NULL;
-        acui_task *freed = run_task(task);
-        if (!freed)
-            continue;
-        acui_task *last = freed;
-        while (last->next_ready)
-            last = last->next_ready;
-        last->next_ready = ready;
-        ready = freed;
-    }
-    acui_error_back(was);
 }

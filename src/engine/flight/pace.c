@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How many tasks of a form may be issued as one. */
+#include "engine/flight/flight.h"
+
+/*
+ * How long one task of a form takes while the device is busy with such tasks, as far as that shows.
+ * Upper bound: the time since the device was last seen to end anything, divided by the number of
+ * tasks that were found over. Lower bound: the same, up to the look before. Between these bounds
+ * the value rises slowly, in case it was luck.
+ *
+ * Each device has a table. Each form is in one of the few places that its hash says, which share a
+ * line of the processor's cache. A place holds the form's hash, but for the lowest bits, which are
+ * the time, in units. Written with the device's flight lock held; relaxed: these are guesses.
+ */
+enum { SETS = 64, PLACES = 8, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
+typedef _Atomic(uint64_t) table[SETS][PLACES];
+static _Alignas(64) table tables[ACUI_MAX_DEVICES]; /* by ordinals */
+
+static uint64_t word_at(const _Atomic(uint64_t) *place)
+{
+    return atomic_load_explicit(place, memory_order_relaxed);
+}
+
+static _Atomic(uint64_t) *set_of(const acu_device *device, uint64_t form)
+{
+    return tables[device->info.ordinal][(form >> 20) % SETS];
+}
+
+/* NULL: nothing is known of this form. */
+static _Atomic(uint64_t) *place_of(_Atomic(uint64_t) *set, uint64_t form)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (((word_at(&set[i]) ^ form) & ~(uint64_t)TIME_BITS) == 0)
+            return &set[i];
+    return NULL;
+}
+
+/* Room for a new form: the one in the set that came first leaves. */
+static _Atomic(uint64_t) *make_place(_Atomic(uint64_t) *set)
+{
+    for (size_t i = PLACES - 1; i > 0; i--)
+        atomic_store_explicit(&set[i], word_at(&set[i - 1]), memory_order_relaxed);
+    return &set[0];
+}
+
+/* In units; 0: it is not known. */
+static uint64_t time_of(_Atomic(uint64_t) *set, uint64_t form)
+{
+    const _Atomic(uint64_t) *place = place_of(set, form);
+    return place ? word_at(place) & TIME_BITS : 0;
+}
+
+unsigned acui_batch_most(const acu_device *device, uint64_t form)
+{
+    uint64_t time = time_of(set_of(device, form), form);
+    unsigned n = ACUI_BATCH_MOST;
+    while (n > 1 && (!time || n * time * UNIT > ACUI_BATCH_TIME))
+        n /= 2;
+    return n;
+}
+
+_Atomic(bool) acui_batch_timeless;
+
+static void learn(_Atomic(uint64_t) *set, uint64_t form, uint64_t least, uint64_t most)
+{
+    uint64_t was = time_of(set, form), now = was + was / RISE + 1;
+    if (!was || now > most / UNIT)
+        now = most / UNIT + 1;
+    if (now < least / UNIT)
+        now = least / UNIT;
+    if (now > TIME_BITS)
+        now = TIME_BITS;
+    if (now == was)
+        return;
+    _Atomic(uint64_t) *place = place_of(set, form);
+    atomic_store_explicit(place ? place : make_place(set), (form & ~(uint64_t)TIME_BITS) | now,
+                          memory_order_relaxed);
+}
+
+void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t looked,
+                         uint64_t now)
+{
+    if (acui_batch_is_timeless())
+        return;
+    uint64_t over_at = first->device->engine.over_at;
+    uint64_t start = first->flight.issued_at > over_at ? first->flight.issued_at : over_at;
+    uint64_t least = looked > start ? looked - start : 0;
+    while (first != end) {
+        unsigned count = 0;
+        const acui_task *task = first;
+        for (; task != end && task->form == first->form; task = task->flight.next)
+            count++;
+        if (first->form)
+            learn(set_of(first->device, first->form), first->form, least / count,
+                  (now - start) / count);
+        least = 0; /* when the others began is not known */
+        first = task;
+    }
+}
