@@ -97,7 +97,7 @@
  *     and an operation as a graph of its own, to be replayed.
  * 12  explain.h: What became of a submission: its parts, what each of them waited for, how long it
  *     took on the device. trace.h: the same of a whole program, to be looked at in a browser.
- *     metrics.h: all counters as text, for Prometheus.
+ *     metrics.h: all counters as text, for Prometheus. log.h: lines for the program's log.
  * 13  driver.h: Which driver was chosen and why, and its entry points.
  *
  * base.h has what all of them need: the version, time spans, user data of callbacks.
@@ -130,6 +130,7 @@
 #include <acuda/index.h>
 #include <acuda/image_filters.h>
 #include <acuda/kernel.h>
+#include <acuda/log.h>
 #include <acuda/managed.h>
 #include <acuda/memory.h>
 #include <acuda/metrics.h>

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/log.h"
 #include "base/object.h"
 #include "base/options.h"
 #include "base/threads.h"
@@ -120,6 +121,7 @@ void acui_trace_push(acui_trace_record *record)
 static uint64_t write_all(acui_trace_record *record, void (*then)(acui_trace_out *))
 {
     uint64_t written = 0;
+    char reason[64];
     while (record) {
         acui_trace_record *next = record->next;
         if (!out.failure) {
@@ -134,8 +136,11 @@ static uint64_t write_all(acui_trace_record *record, void (*then)(acui_trace_out
     if (then && written)
         then(&out);
     acui_trace_write(&out);
-    if (out.failure)
+    if (out.failure && acui_tracing()) {
         atomic_store_explicit(&acui_trace_on, false, memory_order_relaxed);
+        ACUI_LOG(ACU_LOG_WARNING, "trace", -1, "%s: %s; the trace ends", out.path,
+                 strerror_r(out.failure, reason, sizeof reason));
+    }
     return written;
 }
 

@@ -2,6 +2,7 @@
 /* Making a device's context current for a while, and noticing that a device is lost. */
 #include "base/error.h"
 #include "base/local.h"
+#include "base/log.h"
 #include "device/device.h"
 #include "driver/result.h"
 #include "driver/table.h"
@@ -123,14 +124,19 @@ void acui_device_lose(acu_device *device)
     acui_suspect_fn find = atomic_load_explicit(&suspect, memory_order_relaxed);
     if (find && !device->one_by_one && !acui_device_lost(device))
         find(device);
+    bool first = false;
     pthread_mutex_lock(&device->lock);
     if (!atomic_load_explicit(&device->lost, memory_order_relaxed)) {
+        first = true;
         name_running(device);
         device->lost_error = *acui_error();
         /* A thread that sees the flag may read the record; seq_cst: see acui_hold. */
         atomic_store_explicit(&device->lost, true, memory_order_seq_cst);
     }
     pthread_mutex_unlock(&device->lock);
+    if (first) /* the record does not change any more; STALE: it is about to be reset */
+        acui_log_record(device->lost_error.status == ACU_ERR_STALE ? ACU_LOG_INFO : ACU_LOG_ERROR,
+                        "device", &device->lost_error);
 }
 
 acu_status acui_device_check(const acu_device *device)

@@ -3,6 +3,7 @@
 #include "base/callback.h"
 #include "base/cache.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/nap.h"
 #include "base/options.h"
 #include "base/signals.h"
@@ -254,6 +255,8 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
         unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
         st = acui_device_new(cu, options->ordinal, streams, &d);
         if (st == ACU_OK) {
+            ACUI_LOG(ACU_LOG_INFO, "device", options->ordinal, "%s is open, capability %d.%d",
+                     d->info.name, d->info.compute_major, d->info.compute_minor);
             d->engine.gate.limit = options->max_in_flight;
             d->one_by_one = options->one_by_one;
         }

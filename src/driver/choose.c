@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/log.h"
 #include "driver/names.h"
 #include "driver/result.h"
 #include "driver/settings.h"
@@ -229,9 +230,14 @@ static acu_status open_locked(const acui_settings *settings)
     free(a);
     if (st != ACU_OK) {
         acui_fork_watch(false);
+        acui_log_record(ACU_LOG_WARNING, "driver", acui_error());
         return st;
     }
     opener = getpid();
+    bool instead = chosen.library.origin == ACUI_BUILT_IN && !settings->explicit_request;
+    ACUI_LOG(instead ? ACU_LOG_WARNING : ACU_LOG_INFO, "driver", -1, "%s, CUDA %d.%d: %s",
+             name_of(&chosen.library), chosen.info.version / 1000, chosen.info.version % 1000 / 10,
+             chosen.why);
     atomic_store_explicit(&published, &acui_table, memory_order_release);
     return ACU_OK;
 }

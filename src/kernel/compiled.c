@@ -3,6 +3,8 @@
  * make it, so that each request is compiled once; other threads wait for it. */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "device/loader.h"
 #include "kernel/kernel.h"
@@ -129,8 +131,14 @@ static acu_status run_compiler(const acui_request *r, acu_code **code)
 {
     acui_bytes bytes = {0};
     ACUI_COMPILE_COUNT(compiled);
+    uint64_t from = acui_now();
     acu_status st = r->nvrtc ? acui_nvrtc_compile(r, &bytes) : acui_clang_compile(r, &bytes);
     acu_error record = *acui_error();
+    if (st == ACU_OK)
+        ACUI_LOG(ACU_LOG_INFO, "compiler", -1, "%s was compiled by %s in %llu ms", r->what,
+                 r->nvrtc ? "NVRTC" : "clang", (unsigned long long)((acui_now() - from) / 1000000));
+    else
+        acui_log_record(ACU_LOG_WARNING, "compiler", &record);
     if (bytes.count || bytes.failed) {
         acu_status made = ACU_OK;
         *code = acui_code_new(&bytes, &made);
@@ -146,6 +154,7 @@ static acu_status make(const acui_request *r, acu_code **code)
         *code = acui_disk_read(r);
         if (*code) {
             ACUI_COMPILE_COUNT(from_disk);
+            ACUI_LOG(ACU_LOG_DEBUG, "cache", -1, "%s was in the cache on disk", r->what);
             return ACU_OK;
         }
     }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/trust.h"
 #include "kernel/file.h"
 #include "kernel/request.h"
@@ -96,6 +97,7 @@ static bool path_of(const acui_request *r, char folder[PATH_MAX], char path[PATH
         return false;
     if (!is_folder_trusted(folder, why)) {
         ACUI_COMPILE_COUNT(disk_errors);
+        ACUI_LOG(ACU_LOG_WARNING, "cache", -1, "compiled code is not kept in %s: %s", folder, why);
         return false;
     }
     snprintf(path, PATH_MAX + 64, "%s/%016llx%016llx" SUFFIX, folder,
@@ -273,7 +275,7 @@ static bool write_file(int file, const acui_request *r, const acu_code *code)
 void acui_disk_write(const acui_request *r, const acu_code *code)
 {
     static _Atomic(unsigned) number;
-    char folder[PATH_MAX], path[PATH_MAX + 64], begun[PATH_MAX + 64];
+    char folder[PATH_MAX], path[PATH_MAX + 64], begun[PATH_MAX + 64], reason[64];
     int kept = errno;
     if (!path_of(r, folder, path))
         return;
@@ -286,8 +288,11 @@ void acui_disk_write(const acui_request *r, const acu_code *code)
     if (written) {
         ACUI_COMPILE_COUNT(written);
         note_written(folder, sizeof(head) + r->key.count + code->bytes.count);
+        ACUI_LOG(ACU_LOG_DEBUG, "cache", -1, "%s was written to %s", r->what, path);
     } else {
         ACUI_COMPILE_COUNT(disk_errors);
+        ACUI_LOG(ACU_LOG_WARNING, "cache", -1, "%s could not be written to %s: %s", r->what, folder,
+                 strerror_r(errno, reason, sizeof reason));
         if (file >= 0)
             unlink(begun);
     }

@@ -8,6 +8,7 @@
 #include "base/callback.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "kernel/kernel.h"
 #include "device/loader.h"
 
@@ -108,7 +109,11 @@ void acui_module_end(acu_module *module, acu_status status)
         module->said = *log ? acui_alloc_raw(strlen(log) + 1) : NULL;
         if (module->said)
             strcpy(module->said, log);
+        acui_log_record(ACU_LOG_WARNING, "module", &record);
         acui_module_leave(module); /* frees its name */
+    } else {
+        ACUI_LOG(ACU_LOG_DEBUG, "module", module->device->info.ordinal, "%s is loaded",
+                 module->name ? module->name : "a module without a name");
     }
     bind_waiting(module, status == ACU_OK ? ACUI_LOADED : ACUI_LOAD_FAILED);
     acui_load_over(module->point);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/log.h"
 #include "base/options.h"
 
 #include <stdarg.h>
@@ -135,12 +136,25 @@ static bool look_for(acui_library *library)
     return acui_vendor_find(&library->find, asked, library->looked, sizeof library->looked);
 }
 
+static void log_search(const acui_library *library)
+{
+    const char *name = facts[library->id].name;
+    if (library->library)
+        ACUI_LOG(ACU_LOG_INFO, "library", -1, "%s %d.%d.%d: %s", name, library->version / 10000,
+                 library->version % 10000 / 100, library->version % 100, library->path);
+    else
+        ACUI_LOG(library->unfit[0] ? ACU_LOG_WARNING : ACU_LOG_INFO, "library", -1,
+                 "%s is not here: looked for %s%s", name, library->looked, library->unfit);
+}
+
 acu_status acui_library_open(acui_library *library)
 {
     pthread_once(&once, read_environment);
     pthread_mutex_lock(&library->lock);
-    if (!library->library && !library->missing)
+    if (!library->library && !library->missing) {
         library->missing = !look_for(library);
+        log_search(library);
+    }
     acu_status st = ACU_OK;
     if (!library->library)
         st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (pip install %s, or "

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/options.h"
 #include "base/stack.h"
 #include "driver/nvtx.h"
@@ -331,6 +332,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     if (status != ACU_OK) {
         if (!acui_error()->file && !acui_error()->op[0]) /* it is about no op, but about the call */
             acui_error_by(status, function);
+        acui_log_record(ACU_LOG_DEBUG, "submit", acui_error());
         acui_deadline_drop(f);
         /* The queue has already told that the deadline passed: one outcome is enough. */
         if (options.queue && !acui_queue_forget(f))
