@@ -173,23 +173,24 @@ ACUI_DEVICE void acui_random_singles(char *out, const acui_random &p, long long 
  * the time that its memory needs for 16 bytes. So a block asks only once whether all that it makes
  * in a turn is wanted.
  */
-template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_random &p)
+template <typename R> ACUI_DEVICE void acui_randomize(char *out, const long long *at, const acui_random &p)
 {
+    const long long offset = at ? *at & (1ll << 62) - 1 : p.offset;
     typedef typename R::C C;
     const int PER = R::PER, AT_ONCE = R::AT_ONCE, TURN = AT_ONCE * ACUI_BLOCK;
-    long long first = p.offset / PER, last = (p.offset + p.elements - 1) / PER;
-    long long whole = (p.offset + PER - 1) / PER; /* the first counter all of whose numbers are
+    long long first = offset / PER, last = (offset + p.elements - 1) / PER;
+    long long whole = (offset + PER - 1) / PER; /* the first counter all of whose numbers are
                                                    * wanted */
-    long long end = p.linear ? (p.offset + p.elements) / PER : whole;
+    long long end = p.linear ? (offset + p.elements) / PER : whole;
     C::with(p.out.dtype, [&](auto format) ACUI_INLINE {
         const int BYTES = decltype(format)::BYTES;
-        if (((unsigned long long)out + (unsigned long long)(whole * PER - p.offset) * BYTES) &
+        if (((unsigned long long)out + (unsigned long long)(whole * PER - offset) * BYTES) &
             (BYTES * PER - 1))
             end = whole;
     });
 #pragma unroll 1
     for (long long turn = first + (long long)blockIdx.x * TURN; turn <= last; turn += (long long)gridDim.x * TURN) {
-        const long long c = turn + threadIdx.x, e = c * PER - p.offset; /* e may be before the
+        const long long c = turn + threadIdx.x, e = c * PER - offset; /* e may be before the
                                                                          * beginning */
         typename C::value x[AT_ONCE][PER];
         uint4 words[AT_ONCE];
@@ -212,9 +213,9 @@ template <typename R> ACUI_DEVICE void acui_randomize(char *out, const acui_rand
 
 #define ACUI_RANDOM(class)                                                                         \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
-        random_##class(char *out, acui_random p)                                                   \
+        random_##class(char *out, const long long *at, acui_random p)                              \
     {                                                                                              \
-        acui_randomize<acui_random_##class>(out, p);                                               \
+        acui_randomize<acui_random_##class>(out, at, p);                                           \
     }
 ACUI_RANDOM(f)
 ACUI_RANDOM(d)

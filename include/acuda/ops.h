@@ -159,6 +159,15 @@ ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
  * separately, and the sequence continues at offset + elements. (The key is the seed. The counter is
  * 64 bits, number / 4, or number / 2 for f64 and integers; the upper 64 bits are 0.)
  *
+ * The offset is a number of 0 or more; or a tensor, or an op that yields one: i64 of one element,
+ * which the kernel reads (modulo 2^62). So each replay of a graph draws new numbers, if the graph
+ * moves that on; and the same ones again from the same place on:
+ *
+ *   acu_tensor *next;                                      i64 [1], 0 at first
+ *   acu_op *noise = acu_randn(ACU_F32, shape, seed, next);
+ *   acu_op *moved = acu_into(next, acu_add(next, acu_shape_elements(shape)));
+ *   acu_graph_load(device, acu_zip(acu_add(x, noise), moved), NULL, &graph);
+ *
  * acu_rand: uniform in [0, 1), in multiples of 2^-24, of 2^-53 (f64), 2^-11 (f16) or 2^-8 (bf16).
  * acu_randn: normal, mean 0, standard deviation 1, by the Box-Muller method; for f32, f64, f16 and
  * bf16.
@@ -167,17 +176,17 @@ ACU_API acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site);
  * them.
  */
 #define acu_rand(dtype, shape, seed, offset)                                                       \
-    acu_op_rand((dtype), (shape), (seed), (offset), ACU_SITE)
+    acu_op_rand((dtype), (shape), (seed), ACU_TERM(offset), ACU_SITE)
 #define acu_randn(dtype, shape, seed, offset)                                                      \
-    acu_op_randn((dtype), (shape), (seed), (offset), ACU_SITE)
+    acu_op_randn((dtype), (shape), (seed), ACU_TERM(offset), ACU_SITE)
 #define acu_randint(dtype, shape, low, high, seed, offset)                                         \
-    acu_op_randint((dtype), (shape), (low), (high), (seed), (offset), ACU_SITE)
-ACU_API acu_op *acu_op_rand(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t offset,
+    acu_op_randint((dtype), (shape), (low), (high), (seed), ACU_TERM(offset), ACU_SITE)
+ACU_API acu_op *acu_op_rand(acu_dtype dtype, acu_shape shape, uint64_t seed, acu_op *offset,
                             acu_site site);
-ACU_API acu_op *acu_op_randn(acu_dtype dtype, acu_shape shape, uint64_t seed, int64_t offset,
+ACU_API acu_op *acu_op_randn(acu_dtype dtype, acu_shape shape, uint64_t seed, acu_op *offset,
                              acu_site site);
 ACU_API acu_op *acu_op_randint(acu_dtype dtype, acu_shape shape, int64_t low, int64_t high,
-                               uint64_t seed, int64_t offset, acu_site site);
+                               uint64_t seed, acu_op *offset, acu_site site);
 
 /* ---- elementwise ---------------------------------------------------------------------------- */
 

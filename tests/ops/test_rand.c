@@ -237,6 +237,124 @@ static void parts_of_a_sequence(void **state)
     test_leaks_none();
 }
 
+/* ---- offsets in tensors ---------------------------------------------------------------------- */
+
+enum { DRAWN = 37, DRAWS = 10 };
+
+/* One op of each kind; consumes the offset. */
+static acu_op *draw(int kind, acu_op *offset)
+{
+    const acu_shape shape = ACU_SHAPE(DRAWN);
+    switch (kind) {
+    case 0: return acu_rand(ACU_F16, shape, 7, offset);
+    case 1: return acu_randn(ACU_F64, shape, 7, offset);
+    case 2: return acu_randint(ACU_U8, shape, 3, 200, 7, offset);
+    case 3: return acu_normal(ACU_F32, shape, 1, 2, 7, offset);
+    case 4: return acu_lognormal(ACU_F32, shape, 1, 2, 7, offset);
+    case 5: return acu_exponential(ACU_F32, shape, 2, 7, offset);
+    case 6: return acu_bernoulli(shape, 0.5, 7, offset);
+    case 7: return acu_poisson(shape, 30, 7, offset);
+    case 8: return acu_categorical(acu_ones(ACU_F32, ACU_SHAPE(50)), shape, 7, offset);
+    default: return acu_permutation(DRAWN, 7, offset);
+    }
+}
+
+static void holds(acu_tensor *tensor, acu_device *device, acu_op *want)
+{
+    unsigned char have[DRAWN * 8], bytes[DRAWN * 8];
+    acu_tensor *t = NULL;
+    size_t size = acu_tensor_bytes(tensor);
+    assert_works(acu_sync(device, want, &t));
+    assert_works(acu_read_sync(tensor, have, size));
+    assert_works(acu_read_sync(t, bytes, size));
+    assert_memory_equal(have, bytes, size);
+    acu_tensor_release(t);
+}
+
+/* Replay r of the graph draws what offset 5 + r DRAWN gives, of whatever distribution. */
+static void replays_draw_new_numbers(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *next = NULL;
+    acu_graph *graph = NULL;
+    acu_op *all[DRAWS + 1];
+    assert_works(acu_sync(device, acu_full(ACU_SHAPE(1), acu_i64(5)), &next));
+    for (int k = 0; k < DRAWS; k++)
+        all[k] = draw(k, acu_value(next));
+    all[DRAWS] = acu_into(next, acu_add(next, DRAWN));
+    assert_works(acu_graph_load(device, acu_op_zip(all, DRAWS + 1, ACU_SITE), NULL, &graph));
+    for (int r = 0; r < 3; r++) {
+        assert_works(acu_sync(device, acu_replay(graph), NULL));
+        for (int k = 0; k < DRAWS; k++)
+            holds(acu_graph_tensor(graph, (size_t)k), device,
+                  draw(k, acu_op_number_i64(5 + r * DRAWN, ACU_SITE)));
+    }
+    /* From a place on, the same again: what is in the tensor says where. */
+    assert_works(acu_sync(device, acu_fill(next, acu_i64(5)), NULL));
+    assert_works(acu_sync(device, acu_replay(graph), NULL));
+    holds(acu_graph_tensor(graph, 0), device, draw(0, acu_op_number_i64(5, ACU_SITE)));
+    acu_graph_release(graph);
+    acu_tensor_release(next);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* Submissions that cached graphs may serve, at places that are no multiple of a counter's numbers,
+ * into a tensor with gaps. */
+static void every_submission_draws_new_numbers(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *next = NULL, *out = NULL, *gaps = NULL;
+    assert_works(acu_sync(device, acu_full(ACU_RANK_0, acu_i64(0)), &next));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(DRAWN, 2)), &out));
+    assert_works(acu_tensor_select(out, 1, 1, &gaps));
+    for (int r = 0; r < 6; r++) {
+        acu_op *drawn = acu_into(gaps, acu_rand(ACU_F32, ACU_SHAPE(DRAWN), 7, next));
+        acu_op *moved = acu_into(next, acu_add(next, DRAWN));
+        assert_works(acu_sync(device, acu_zip(drawn, moved), NULL));
+        holds(gaps, device, acu_rand(ACU_F32, ACU_SHAPE(DRAWN), 7, r * DRAWN));
+    }
+    acu_tensor_release(gaps);
+    acu_tensor_release(out);
+    acu_tensor_release(next);
+    test_close(device);
+    test_leaks_none();
+}
+
+static void wrong_offsets(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    const acu_shape shape = ACU_SHAPE(3);
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, shape, 0, acu_zeros(ACU_I32, ACU_SHAPE(1))),
+                          NULL), ACU_ERR_INVALID, "the offset is i32 [1]");
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, shape, 0, acu_zeros(ACU_I64, ACU_SHAPE(2))),
+                          NULL), ACU_ERR_INVALID, "i64 [2]");
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, shape, 0, 0.5), NULL), ACU_ERR_INVALID,
+                 "the offset is a scalar of f64");
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, shape, 0, UINT64_MAX), NULL), ACU_ERR_INVALID,
+                 "the offset is a scalar of u64");
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, shape, 0, (acu_op *)NULL), NULL),
+                 ACU_ERR_INVALID, "NULL");
+    /* Refused before the offset is looked at, which goes with it. */
+    acu_op *offset = acu_zeros(ACU_I64, ACU_SHAPE(1));
+    assert_fails(acu_sync(device, acu_uniform(ACU_F32, shape, 1, 0, 0, offset), NULL),
+                 ACU_ERR_INVALID, "uniform from 1 to 0");
+    offset = acu_zeros(ACU_I64, ACU_SHAPE(1));
+    assert_fails(acu_sync(device, acu_randint(ACU_I32, shape, 5, 5, 0, offset), NULL),
+                 ACU_ERR_INVALID, "from 5 to before 5");
+    offset = acu_zeros(ACU_I64, ACU_SHAPE(1));
+    assert_fails(acu_sync(device, acu_permutation(-1, 0, offset), NULL), ACU_ERR_SHAPE,
+                 "permutation of -1");
+    offset = acu_zeros(ACU_I64, ACU_SHAPE(1));
+    assert_fails(acu_sync(device, acu_rand(ACU_F32, ACU_SHAPE(-1), 0, offset), NULL),
+                 ACU_ERR_SHAPE, "[-1]");
+    test_close(device);
+    test_leaks_none();
+}
+
 static void integers_and_refusals(void **state)
 {
     (void)state;
@@ -296,6 +414,9 @@ int main(void)
         cmocka_unit_test(published_vectors),   cmocka_unit_test(every_number),
         cmocka_unit_test(normal_numbers),      cmocka_unit_test(parts_of_a_sequence),
         cmocka_unit_test(distributions),       cmocka_unit_test(integers_and_refusals),
+        cmocka_unit_test(replays_draw_new_numbers),
+        cmocka_unit_test(every_submission_draws_new_numbers),
+        cmocka_unit_test(wrong_offsets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,20 +51,20 @@ def making():
             same(run(op("flatten", "x", t)), x.reshape(-1))
             same(run(op("unsqueeze", "xi", t, -1)), x[..., None]) if len(shape) < 6 else None
             same(run(op("broadcast_to", "xs", t, shape)), x)
-        for name, types, more in (("rand", "isun", (7, 0)), ("randn", "isun", (7, 0)), ("uniform", "isddun", (0, 1, 7, 0)),
-                                  ("normal", "isddun", (0, 1, 7, 0)), ("lognormal", "isddun", (0, 1, 7, 0)),
-                                  ("exponential", "isdun", (1, 7, 0))):
+        for name, types, more in (("rand", "isux", (7, 0)), ("randn", "isux", (7, 0)), ("uniform", "isddux", (0, 1, 7, 0)),
+                                  ("normal", "isddux", (0, 1, 7, 0)), ("lognormal", "isddux", (0, 1, 7, 0)),
+                                  ("exponential", "isdux", (1, 7, 0))):
             have = run(op(name, types, F32, shape, *more))
             assert have.shape == shape and have.dtype == np.float32, name
             if shape == (): # as the first number of a longer sequence
                 same(have, run(op(name, types, F32, (3,), *more))[0])
-        assert run(op("randint", "isnnun", I64, shape, 3, 9, 7, 0)).shape == shape
-        assert run(op("bernoulli", "sdun", shape, 0.5, 7, 0)).shape == shape
-        assert run(op("poisson", "sdun", shape, 3, 7, 0)).shape == shape
-        assert run(op("categorical", "xsun", np.ones(4), shape, 7, 0)).shape == shape
-    same(run(op("multinomial", "xnun", np.ones(4), 0, 7, 0)), ZERO(4, np.int64))
-    same(run(op("permutation", "nun", 0, 7, 0)), ZERO(0, np.int64))
-    refused(op("categorical", "xsun", ZERO(0), (3,), 7, 0), "by no weights")
+        assert run(op("randint", "isnnux", I64, shape, 3, 9, 7, 0)).shape == shape
+        assert run(op("bernoulli", "sdux", shape, 0.5, 7, 0)).shape == shape
+        assert run(op("poisson", "sdux", shape, 3, 7, 0)).shape == shape
+        assert run(op("categorical", "xsux", np.ones(4), shape, 7, 0)).shape == shape
+    same(run(op("multinomial", "xnux", np.ones(4), 0, 7, 0)), ZERO(4, np.int64))
+    same(run(op("permutation", "nux", 0, 7, 0)), ZERO(0, np.int64))
+    refused(op("categorical", "xsux", ZERO(0), (3,), 7, 0), "by no weights")
     same(run(op("arange", "iddd", F32, 5, 5, 1)), np.arange(5, 5, 1, np.float32))
     same(run(op("arange", "iddd", I64, 5, 0, 1)), np.arange(5, 0, 1))
     refused(op("arange", "iddd", F32, 0, 5, 0), "no end")
