@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Built-in operations: running sums, products, maxima and minima along a dimension.
+ * Built-in operations: running sums, products, maxima and minima along a dimension; and scans by a
+ * binary operation of the program's own.
  *
  * They follow the rules of ops.h. The result has the operand's shape; element i of it is what
  * elements 0 .. i of the operand give together. Floating point is accumulated in double and rounded
@@ -34,6 +35,28 @@ ACU_API acu_op *acu_op_scan(acu_scan_kind kind, acu_op *x, int dimension, acu_si
 #define acu_cumprod(x, dimension) ACUI_SCAN_BY(PROD, x, dimension)
 #define acu_cummax(x, dimension) ACUI_SCAN_BY(MAX, x, dimension)
 #define acu_cummin(x, dimension) ACUI_SCAN_BY(MIN, x, dimension)
+
+/*
+ * A scan by an expression (acu_expression_create, ops.h) of two operands that are called a and b:
+ * what is to the left, and to the right. It must be associative, need not be commutative, and the
+ * identity is a number that changes nothing on either side.
+ *
+ *   acu_expression_create("a != 0 && b == 0 ? a : b", &last);      the last that is not 0
+ *   acu_op *y = acu_scan_by(last, x, -1, 0);                       0 5 0 0 7 gives 0 5 5 5 7
+ *
+ * Element i of acu_scan_by combines the identity and elements 0 .. i; that of
+ * acu_scan_by_exclusive, 0 .. i - 1. For f16, bf16, f32 and f64, computed in float (f64: double)
+ * and rounded once for each element, in an order that follows from the shape: every run on a device
+ * gives the same bits. Functions are those of acu_fused, with its exceptions to equal bits on every
+ * device. One launch, or two for few long rows. Further errors: ARGUMENTS (not of a and b), those
+ * of acu_compile.
+ */
+#define acu_scan_by(operation, x, dimension, identity)                                             \
+    acu_op_scan_by((operation), ACU_OPERAND(x), (dimension), ACU_TERM(identity), false, ACU_SITE)
+#define acu_scan_by_exclusive(operation, x, dimension, identity)                                   \
+    acu_op_scan_by((operation), ACU_OPERAND(x), (dimension), ACU_TERM(identity), true, ACU_SITE)
+ACU_API acu_op *acu_op_scan_by(acu_expression *operation, acu_op *x, int dimension,
+                               acu_op *identity, bool exclusive, acu_site site);
 
 ACU_END
 #endif

@@ -36,6 +36,19 @@ ACU_API acu_op *acu_op_argsort(acu_op *x, int dimension, acu_sort_order order, a
 ACU_API acu_op *acu_op_sort_by(acu_op *keys, acu_op *values, int dimension, acu_sort_order order,
                                acu_site site);
 
+/* Segments of any lengths, each sorted by itself: segment i of x, [n], is x[offsets[i]] to
+ * x[offsets[i + 1] - 1]. Offsets, i32 or i64 and [m], do not decrease; what lies before the first,
+ * and from the last on, is a segment too. acu_argsort_segments gives places in x. Sorts twice. For
+ * segments of one length, acu_sort of [m, length] is the faster way. */
+#define acu_sort_segments(x, offsets, order)                                                       \
+    acu_op_sort_segments(ACU_OPERAND(x), ACU_OPERAND(offsets), (order), ACU_SITE)
+#define acu_argsort_segments(x, offsets, order)                                                    \
+    acu_op_argsort_segments(ACU_OPERAND(x), ACU_OPERAND(offsets), (order), ACU_SITE)
+ACU_API acu_op *acu_op_sort_segments(acu_op *x, acu_op *offsets, acu_sort_order order,
+                                     acu_site site);
+ACU_API acu_op *acu_op_argsort_segments(acu_op *x, acu_op *offsets, acu_sort_order order,
+                                        acu_site site);
+
 /* The first `count` of the sorted elements along a dimension: the smallest if ascending, the
  * largest if descending. Yields two values, these elements and, as i64, their places in x:
  * [3, 1000] with count 5 along -1 gives [3, 5] and [3, 5]. SHAPE if there are not so many. */

@@ -22,4 +22,17 @@ typedef struct acui_parsed {
 /* On failure INVALID, with the column, counted from 1. */
 acu_status acui_expression_parse(const char *text, acui_parsed *parsed);
 
+/* What a kernel does with an expression: its name, and its code, in terms of T (in which it
+ * computes), S (as it is stored), from and to (between these), N operands, PLACE_NAME (the place of
+ * the operand NAME), and value(v), the expression of v[0 .. N - 1]. Static: a use is known by its
+ * address. */
+typedef struct acui_expression_use {
+    const char *kernel, *code;
+} acui_expression_use;
+
+/* The kernel for the dtype on the device, with a reference for the caller; it can be launched while
+ * it is being compiled. */
+acu_status acui_expression_kernel(acu_expression *expression, acu_device *device, acu_dtype dtype,
+                                  const acui_expression_use *use, acu_kernel **kernel);
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Elementwise operations from expressions: the kernel's source, what was compiled, and the op. An
- * expression keeps up to KEPT kernels, one for each device and dtype; a new kernel can be launched
- * while it is being compiled.
+ * expression keeps up to KEPT kernels, one for each use, device and dtype; a new kernel can be
+ * launched while it is being compiled.
  */
 #include "ops/expression.h"
 
@@ -25,6 +25,7 @@ struct acu_expression {
     struct {
         acu_device *device; /* the kernel's, and held by it */
         acu_dtype dtype;
+        const acui_expression_use *use;
         acu_kernel *kernel; /* NULL: the place is free */
     } kept[KEPT];
     unsigned next; /* the place that is freed next */
@@ -128,6 +129,8 @@ static const char loop[] =
     "        }\n"
     "}\n";
 
+static const acui_expression_use fused_use = {.kernel = "fused", .code = loop};
+
 static const char *types_of(acu_dtype dtype)
 {
     return dtype == ACU_F64 ? types_f64 : dtype == ACU_F16 ? types_f16
@@ -135,7 +138,7 @@ static const char *types_of(acu_dtype dtype)
 }
 
 /* Writes the kernel's source to `text`, which has SOURCE bytes. */
-static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
+static void write_source(const acui_parsed *parsed, acu_dtype dtype, const char *code, char *text)
 {
     char arguments[256] = "", names[128] = "";
     size_t a = 0, n = 0, length;
@@ -152,18 +155,24 @@ static void write_source(const acui_parsed *parsed, acu_dtype dtype, char *text)
     for (size_t i = 0; i < parsed->operands; i++)
         length += (size_t)snprintf(text + length, SOURCE - length, "    const T v%zu = v[%zu];\n",
                                    i, i);
-    snprintf(text + length, SOURCE - length, "    return (T)(%s);\n}\n%s", parsed->code, loop);
+    length += (size_t)snprintf(text + length, SOURCE - length, "    return (T)(%s);\n}\n",
+                               parsed->code);
+    for (size_t i = 0; i < parsed->operands; i++)
+        length += (size_t)snprintf(text + length, SOURCE - length, "#define PLACE_%s %zu\n",
+                                   parsed->names[i], i);
+    snprintf(text + length, SOURCE - length, "%s", code);
 }
 
 /* ---- what was compiled ----------------------------------------------------------------------- */
 
 /* Starts compiling. The kernel can be launched at once. */
-static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, acu_kernel **kernel)
+static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype,
+                        const acui_expression_use *use, acu_kernel **kernel)
 {
     char *text = acui_alloc_raw(SOURCE);
     if (!text)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the source of a fused operation");
-    write_source(&e->parsed, dtype, text);
+    write_source(&e->parsed, dtype, use->code, text);
     static const char *const core[] = {"ACUDA_PRELUDE_CORE"}; /* shorter to compile */
     acu_compile_options options = {.size = sizeof options, .defines = core, .define_count = 1};
     acu_module_source source = {.size = sizeof source, .cuda = text, .compile = &options};
@@ -174,7 +183,7 @@ static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, 
     if (status == ACU_OK)
         status = acu_future_module(future, &module);
     if (status == ACU_OK)
-        status = acu_kernel_get(module, "fused", kernel);
+        status = acu_kernel_get(module, use->kernel, kernel);
     acu_module_release(module);
     acu_future_release(future);
     return status;
@@ -184,11 +193,12 @@ static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype, 
  * compilation failed, or of another one if all are taken; *failed is that kernel. The lock is
  * held. */
 static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype,
-                         acu_kernel **failed)
+                         const acui_expression_use *use, acu_kernel **failed)
 {
     unsigned i = 0;
     while (i < KEPT &&
-           !(e->kept[i].kernel && e->kept[i].device == device && e->kept[i].dtype == dtype))
+           !(e->kept[i].kernel && e->kept[i].device == device && e->kept[i].dtype == dtype &&
+             e->kept[i].use == use))
         i++;
     if (i == KEPT) {
         i = e->next;
@@ -205,18 +215,18 @@ static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype,
     return i;
 }
 
-/* The kernel for the dtype on the device, with a reference for the caller. */
-static acu_status kernel_of(acu_expression *e, acu_device *device, acu_dtype dtype,
-                            acu_kernel **kernel)
+acu_status acui_expression_kernel(acu_expression *e, acu_device *device, acu_dtype dtype,
+                                  const acui_expression_use *use, acu_kernel **kernel)
 {
     acu_kernel *old = NULL;
     acu_status status = ACU_OK;
     pthread_mutex_lock(&e->lock);
-    unsigned i = place_of(e, device, dtype, &old);
+    unsigned i = place_of(e, device, dtype, use, &old);
     if (!e->kept[i].kernel)
-        status = begin(e, device, dtype, &e->kept[i].kernel);
+        status = begin(e, device, dtype, use, &e->kept[i].kernel);
     e->kept[i].device = device;
     e->kept[i].dtype = dtype;
+    e->kept[i].use = use;
     *kernel = acu_kernel_retain(e->kept[i].kernel);
     pthread_mutex_unlock(&e->lock);
     acu_kernel_release(old);
@@ -363,7 +373,7 @@ static acu_op *plan_fused(acu_planning *p)
     if (!failed)
         failed = fill_params(&f, &params);
     acu_kernel *kernel = NULL;
-    if (!failed && kernel_of(e, p->device, f.dtype, &kernel) != ACU_OK)
+    if (!failed && acui_expression_kernel(e, p->device, f.dtype, &fused_use, &kernel) != ACU_OK)
         failed = acu_op_fail(acu_last_error()->status, "fused", p->site, NULL);
     if (failed)
         return failed;

@@ -132,12 +132,14 @@ typedef struct acui_softmax {
 /* Elements along one dimension, for each place of the others (a row), in up to ACUI_LINES_OF
  * tensors: the result, the operand, ... */
 #define ACUI_LINES_OF 3
-typedef struct acui_lines {
-    long long rows, count;            /* count: along the dimension */
-    long long stride[ACUI_LINES_OF];   /* along the dimension */
-    acui_index kept;
-    acui_operand at[ACUI_LINES_OF];    /* strides along the kept dimensions */
-} acui_lines;
+#define ACUI_LINES_TYPE                                                                            \
+    typedef struct acui_lines {                                                                    \
+        long long rows, count;           /* count: along the dimension */                          \
+        long long stride[ACUI_LINES_OF]; /* along the dimension */                                 \
+        acui_index kept;                                                                           \
+        acui_operand at[ACUI_LINES_OF]; /* strides along the kept dimensions */                    \
+    } acui_lines;
+ACUI_LINES_TYPE
 
 /* A dtype that only kernels know: f64 converted from u64. */
 #define ACUI_F64_OF_U64 100

@@ -19,4 +19,16 @@ typedef struct acui_scan {
     unsigned long long turn; /* of integers, for maxima and minima: bits to flip */
 } acui_scan;
 
+/* The same for a scan by an expression (by.c), whose kernel is made of text. `identity`: the bits
+ * of a float or double. */
+#define ACUI_SCAN_BY_ITEMS 8 /* of a thread in a tile */
+#define ACUI_SCAN_BY_TYPE                                                                          \
+    typedef struct acui_scan_by {                                                                  \
+        acui_lines rows;                                                                           \
+        long long chunk, chunks;                                                                   \
+        unsigned long long identity;                                                               \
+        int exclusive;                                                                             \
+    } acui_scan_by;
+ACUI_SCAN_BY_TYPE
+
 #endif

@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 import data
-from data import ACU_DTYPES, LAYOUTS, close, dims, op, options, refused, run, run_all, run_into, same, tensor
+from data import ACU_DTYPES, LAYOUTS, close, dims, has_compiler, op, options, refused, run, run_all, run_into, same, tensor
 
 F32, I64 = ACU_DTYPES.index("f32"), ACU_DTYPES.index("i64")
 SHAPES = ((0,), (0, 3), (3, 0), (2, 0, 3), (0, 0), (1, 2, 0, 2, 1, 3))
@@ -222,6 +222,8 @@ def moving():
     same(run(op("searchsorted", "xxb", ZERO(0), np.array(2.0), True)), np.int64(0))
     same(run(op("searchsorted", "xxb", np.arange(4.0), np.array(2.0), True)), np.int64(3))
     same(run(op("reduce_segments", "ixx", 1, ZERO(0), ZERO(4, np.int64))), ZERO(3))
+    for name in ("sort_segments", "argsort_segments"):
+        same(run(op(name, "xxi", ZERO(0), np.array([0, 0]), 0)), ZERO(0, np.int64 if "arg" in name else np.float64))
     have, count = run_all(op("nonzero", "x", SCALAR), 2)
     same(have, np.argwhere(np.float32(7))), same(count, np.array([1]))
     have, count = run_all(op("unique", "x", SCALAR), 2)
@@ -294,14 +296,24 @@ def multiplying():
     same(run(op("irfft", "xin", ZERO((0, 5, 2), np.float32), 1, 8)), ZERO((0, 8), np.float32))
     refused(op("rfft", "xi", ZERO((2, 0), np.float32), 1), "no numbers")
     refused(op("rfft", "xi", SCALAR, 1), "too few")
+    if has_compiler():
+        expressions()
+    print("products, layers, windows, transforms")
+
+
+def expressions():
+    """Kernels that are compiled at run time."""
     expression = ctypes.c_void_p()
     data.acuda._check(data.declare(ctypes.c_int, "acu_expression_create", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))(
-        b"2 * x + y", ctypes.byref(expression)))
+        b"2 * a + b", ctypes.byref(expression)))
     for shape in SHAPES:
         nowhere(lambda: op("fused", "pX", expression, (ZERO(shape, np.float32), ZERO(shape, np.float32))), ZERO(shape, np.float32))
     same(run(op("fused", "pX", expression, (SCALAR, SCALAR))), np.float32(21))
+    for exclusive in (False, True):
+        for shape in SHAPES:
+            nowhere(lambda: op("scan_by", "pxixb", expression, ZERO(shape, np.float32), 0, 0, exclusive), ZERO(shape, np.float32))
+        refused(op("scan_by", "pxixb", expression, SCALAR, 0, 0, exclusive), "there is none")
     data.declare(None, "acu_expression_release", ctypes.c_void_p)(expression)
-    print("products, layers, windows, transforms")
 
 
 for check in (making, computing, moving, multiplying):
@@ -313,6 +325,13 @@ HEADERS = "ops arrange index scan sort select statistics layers convolution atte
 public = set()
 for header in HEADERS:
     public |= set(re.findall(r"ACU_API acu_op \*acu_op_(\w+)\(", open(f"include/acuda/{header}.h", encoding="utf-8").read()))
-missing = public - {name for name, _ in data._known} - {"number_f64", "number_i64", "number_u64"}
+elsewhere = {"number_f64", "number_i64", "number_u64"} | (set() if has_compiler() else {"fused", "scan_by"})
+missing = public - {name for name, _ in data._known} - elsewhere
 assert not missing, missing
+
+# And is each of them in the table of what others call it?
+table = open("docs/operations.md", encoding="utf-8").read().split("## What others call them")[1].split("\n## ")[0]
+for header in HEADERS:
+    for name in re.findall(r"#define (acu_\w+)\(", open(f"include/acuda/{header}.h", encoding="utf-8").read()):
+        assert f"`{name}`" in table or f"`{name}(" in table, (header, name)
 close()

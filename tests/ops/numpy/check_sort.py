@@ -130,6 +130,21 @@ same(run(op("index_select", "xix", x, 0, np.array([2, 3, -4, 2**31 - 1, 1], np.i
      np.array([[5, 6], [0, 0], [0, 0], [0, 0], [3, 4]], np.float32))
 print("gather, index_select")
 
+for n, dtype in enumerate(ALL):
+    for k, (count, offsets) in enumerate(((5000, (3, 3, 10, 2500, 4990)), (300, (0, 1, 2, 300)), (7, ()), (40, (0, 0, 40, 40)))):
+        line = special(numbers(dtype, (count,)))
+        cuts = np.split(np.arange(count), offsets)
+        for order in range(2):
+            want = np.concatenate([c[order_of(line[c], 0, order)] for c in cuts])
+            at = np.array(offsets, (np.int32, np.int64)[n % 2])
+            operands = tensor(line, LAYOUTS[(n + k) % 4]), tensor(at)
+            same(run(op("argsort_segments", "xxi", *operands, order)), want, (dtype, count, order))
+            same(run(op("sort_segments", "xxi", *operands, order)), line[want], (dtype, count, order))
+            same(run_into(op("sort_segments", "xxi", *operands, order), line, "gaps"), line[want])
+        del operands
+print("segments")
+
+
 refused(op("sort", "xii", x, 2, 0), "sort along dimension 2 of f32 [3, 2]")
 refused(op("sort", "xii", x, 0, 7), "7 is no order")
 refused(op("argsort", "xii", 3, 0, 0), "argsort takes a tensor")
@@ -147,4 +162,7 @@ refused(op("gather", "xix", x, 0, np.array([1])), "equally many dimensions")
 refused(op("gather", "xix", x, 0, np.ones((1, 3), np.int32)), "do not broadcast")
 refused(op("index_select", "xix", x, 0, np.ones((1, 3), np.int32)), "one dimension")
 refused(op("index_select", "xix", x, 2, np.ones((3,), np.int32)), "dimension 2")
+refused(op("sort_segments", "xxi", x, np.array([0]), 0), "both have one dimension")
+refused(op("argsort_segments", "xxi", x[0], x[0], 0), "offsets are i32 or i64")
+refused(op("sort_segments", "xxi", x[0], np.array([0]), 7), "7 is no order")
 close()

@@ -51,6 +51,15 @@ _wait = declare(c_int, "acu_future_wait", c_void_p, c_uint64)
 device = acuda.open_device(request=os.environ.get("ACUDA_TEST_DEVICE", "software").encode())
 
 
+def has_compiler():
+    """Whether kernels can be compiled at run time."""
+    code = c_void_p()
+    status = declare(c_int, "acu_compile", c_void_p, c_char_p, c_void_p, POINTER(c_void_p))(
+        device.handle, b"", None, byref(code))
+    declare(None, "acu_code_release", c_void_p)(code)
+    return status == 0
+
+
 def shape_of(extents):
     return Shape(len(extents), (c_int64 * 6)(*extents))
 
