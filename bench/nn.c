@@ -2,8 +2,8 @@
 /*
  * Attention, convolution and Fourier transforms, by acuda's own kernels; QUEUED of each are
  * submitted to one stream before they are waited for. The twin is PyTorch's, on the same machine:
- * bench/nn.py prints the same rows, by cuDNN and the like. Transforms have cuFFT beside them, where
- * it is found.
+ * bench/nn.py prints the same rows, by cuDNN and the like. Transforms have cuFFT beside them, and
+ * the others cuDNN by dnn.h, where it is found.
  */
 #include "harness/harness.h"
 
@@ -39,6 +39,20 @@ static acu_op *conv(const work *w, acu_tensor *const *x)
     acu_window_options by = {.size = sizeof by, .padding = {1, 1}};
     (void)w;
     return acu_conv(x[0], x[1], 0, &by);
+}
+
+/* The same by cuDNN. */
+static acu_op *dnn_attention(const work *w, acu_tensor *const *x)
+{
+    acu_attention_options by = {.size = sizeof by, .causal = w->causal};
+    return acu_dnn_attention(x[0], x[1], x[2], &by);
+}
+
+static acu_op *dnn_conv(const work *w, acu_tensor *const *x)
+{
+    acu_dnn_conv_options by = {.size = sizeof by, .padding = {1, 1}};
+    (void)w;
+    return acu_dnn_conv(x[0], x[1], &by);
 }
 
 static acu_op *fft(const work *w, acu_tensor *const *x)
@@ -127,6 +141,23 @@ static double sample_cufft(void *user)
     return us;
 }
 
+/* What computes the same by cuDNN; NULL: nothing. */
+static acu_op *(*by_cudnn(const work *w))(const work *, acu_tensor *const *)
+{
+    bool small = w->dtype == ACU_F16 || w->dtype == ACU_BF16;
+    return w->make == conv ? dnn_conv : w->make == attention && small ? dnn_attention : NULL;
+}
+
+static double sample_cudnn(void *user)
+{
+    const subject *s = user;
+    work w = *s->work;
+    subject other = *s;
+    w.make = by_cudnn(&w);
+    other.work = &w;
+    return sample(&other);
+}
+
 static void measure(bench *b, acu_stream *stream, const work *w)
 {
     subject s = {.b = b, .work = w, .stream = stream, .us = 1e30};
@@ -140,6 +171,8 @@ static void measure(bench *b, acu_stream *stream, const work *w)
     if (w->make == fft && acu_vendor_load(b->device, ACU_VENDOR_CUFFT) == ACU_OK)
         row.sides[1] = (bench_side){"cuFFT", sample_cufft, &s, 2, 0};
     use_cufft(false);
+    if (by_cudnn(w) && acu_vendor_load(b->device, ACU_VENDOR_CUDNN) == ACU_OK)
+        row.sides[1] = (bench_side){"acu_dnn", sample_cudnn, &s, 2, 0};
     bench_compare(b, &row);
     char what[100];
     if (!b->quick) {

@@ -17,10 +17,10 @@
  * Operands that lie in another way than the result are copied first. Of f16 and bf16, channels
  * last is the fast one.
  *
- * cuDNN 9 must be found (vendor.h). Where it is not, acuda's own kernels do what they can: forward
- * convolution of up to two dimensions, with bias and activation, pooling, softmax and attention,
- * but no tf32; acu_vendor_load says whether it is there. The rest fails with NOT_FOUND, which says
- * where cuDNN was looked for.
+ * cuDNN 9 must be found (vendor.h). Where it is not, acuda's own kernels do what they can, if not
+ * as fast: convolution of up to two dimensions, its gradients without groups, pooling, softmax and
+ * attention, all but tf32; acu_vendor_load says whether cuDNN is there. The rest fails with
+ * NOT_FOUND, which says where cuDNN was looked for.
  *
  * Which of cuDNN's engines computes a shape is chosen once, on one of acuda's threads, which may
  * have to compile it: the first operations of a shape wait for that on the host, but submitting

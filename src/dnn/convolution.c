@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Convolution and its gradients as operations: shapes, checked before cuDNN is asked for a plan; a
- * convolution by acuda's own kernel where there is no cuDNN. */
+/* Convolution and its gradients as operations: shapes, checked before cuDNN is asked for a plan; by
+ * acuda's own kernels (own.c) where there is no cuDNN. */
 #include "dnn/layer.h"
+#include "dnn/own.h"
 
 #include "base/error.h"
 #include "base/options.h"
 
-#include <acuda/convolution.h>
 #include <acuda/dnn.h>
 
 #include <limits.h>
@@ -135,37 +135,44 @@ static acu_op *check(planned *x)
     return failed ? failed : check_bias(x);
 }
 
-/* ---- by acuda's own kernel ------------------------------------------------------------------- */
+/* ---- by acuda's own kernels ------------------------------------------------------------------ */
 
-static bool has_own(const planned *x)
+static acu_op *by_own(planned *x, const acui_conv_own *own)
 {
-    return x->r->kind == ACUI_DNN_CONV && x->at[ACUI_DNN_X].rank <= 4 &&
-           x->layer.dtype != ACU_TF32;
+    acui_layer *l = &x->layer;
+    acu_planning *p = l->p;
+    const request *r = x->r;
+    acu_op *first = acu_op_take(&p->values[0], p->site);
+    acu_op *second = acu_op_take(&p->values[1], p->site);
+    acu_op *bias = r->bias ? acu_op_take(&p->values[2], p->site) : NULL;
+    acu_op *result = r->kind == ACUI_DNN_CONV
+                         ? acui_conv_own_forward(own, first, second, bias, (int)r->activation,
+                                                 p->site)
+                     : r->kind == ACUI_DNN_CONV_DATA
+                         ? acui_conv_own_data(own, first, second, p->site)
+                         : acui_conv_own_weight(own, first, second, p->site);
+    acu_shape shape = x->at[roles[r->kind][2]];
+    if (p->out.kind == ACU_NONE && (l->last || r->kind != ACUI_DNN_CONV)) {
+        acu_op *out = acui_layer_empty(l, l->dtype, shape);
+        return acu_op_nth(acu_op_copy(out, result, p->site), 0, p->site);
+    }
+    if (r->kind == ACUI_DNN_CONV)
+        return acui_into(p, result);
+    acu_op *out = acui_result_apart(p, l->name, l->dtype, shape);
+    if (acu_op_status(out, NULL) == ACU_OK)
+        return acu_op_nth(acu_op_copy(out, result, p->site), 0, p->site);
+    acu_op_release(result);
+    return out;
 }
 
-static acu_op *by_own(planned *x)
+static acui_conv_own own_of(const planned *x)
 {
-    static const acu_elementwise as[] = {[ACU_DNN_RELU] = ACU_OP_RELU,
-                                         [ACU_DNN_SIGMOID] = ACU_OP_SIGMOID,
-                                         [ACU_DNN_TANH] = ACU_OP_TANH,
-                                         [ACU_DNN_SILU] = ACU_OP_SILU};
-    acu_planning *p = x->layer.p;
-    const request *r = x->r;
-    acu_window_options o = {.size = sizeof o, .groups = r->groups};
-    for (int i = 0; i < x->at[ACUI_DNN_X].rank - 2; i++) {
-        o.stride[i] = r->stride[i];
-        o.padding[i] = r->padding[i];
-        o.dilation[i] = r->dilation[i];
-    }
-    acu_op *bias = r->bias ? acu_op_take(&p->values[2], p->site) : acu_op_number_f64(0, p->site);
-    acu_op *y = acu_op_conv(acu_op_take(&p->values[0], p->site),
-                            acu_op_take(&p->values[1], p->site), bias, &o, p->site);
-    if (r->activation != ACU_DNN_NONE)
-        y = acu_op_elementwise(as[r->activation], &y, 1, p->site);
-    if (p->out.kind == ACU_NONE && x->layer.last)
-        return acu_op_into(acui_layer_empty(&x->layer, x->layer.dtype, x->at[ACUI_DNN_Y]), y,
-                           p->site);
-    return acui_into(p, y);
+    acui_conv_own own = {.groups = x->r->groups};
+    memcpy(own.at, x->at, sizeof own.at);
+    memcpy(own.stride, x->r->stride, sizeof own.stride);
+    memcpy(own.padding, x->r->padding, sizeof own.padding);
+    memcpy(own.dilation, x->r->dilation, sizeof own.dilation);
+    return own;
 }
 
 /* ---- the op ---------------------------------------------------------------------------------- */
@@ -210,8 +217,9 @@ static acu_op *plan(acu_planning *p)
     acu_op *failed = check(&x);
     if (failed)
         return failed;
-    if (has_own(&x) && !acui_layer_by_cudnn(p->device))
-        return by_own(&x);
+    const acui_conv_own own = own_of(&x);
+    if (acui_conv_has_own(&own, r.kind, x.layer.dtype) && !acui_layer_by_cudnn(p->device))
+        return by_own(&x, &own);
     const int8_t *role = roles[r.kind];
     describe(&x);
     failed = acui_layer_write(&x.layer, role[2], x.layer.dtype, x.at[role[2]], true);

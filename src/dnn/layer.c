@@ -75,6 +75,8 @@ static acu_op *check_operand(acui_layer *l, size_t i)
         return acui_layer_refuse(l, ACU_ERR_DTYPE, i, "it must be f32, tf32, f16 or bf16");
     if (acu_tensor_dtype(t) != l->dtype)
         return acui_layer_refuse(l, ACU_ERR_DTYPE, i, "it must have the dtype of operand 0");
+    if (elements < 1)
+        return acui_layer_refuse(l, ACU_ERR_SHAPE, i, "it has no elements");
     if (elements > INT_MAX)
         return acui_layer_refuse(l, ACU_ERR_LIMIT, i, "it has 2^31 elements or more");
     return NULL;

@@ -97,6 +97,14 @@ static void judge(const acui_library *library, int major, char *why, size_t byte
                  "%d.%d", major, cuda, driver->version / 1000, driver->version % 1000 / 10);
 }
 
+/* Of what was tried before, if it is a symbol of the library's own. */
+static void forget_property(const acui_library *library)
+{
+    for (size_t i = 0; i < library->symbol_count; i++)
+        if (library->symbols[i].field == (void *)library->property)
+            *library->property = NULL;
+}
+
 static bool open_one(const acui_vendor *find, const char *name)
 {
     acui_library *library = (acui_library *)(uintptr_t)find; /* its first member */
@@ -105,7 +113,7 @@ static bool open_one(const acui_vendor *find, const char *name)
     void *opened = acui_vendor_open(name);
     if (!opened)
         return false;
-    *library->property = NULL;
+    forget_property(library);
     const char *lacks = resolve(library, opened);
     bool known = *library->property != NULL;
     for (int i = 0; i < 3 && known; i++)

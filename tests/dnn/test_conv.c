@@ -11,6 +11,7 @@ typedef struct conv {
 
 static const conv plain = {2, 2, 8, 16, 1, {7, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}};
 static const conv odd = {2, 3, 6, 4, 2, {9, 8}, {3, 2}, {2, 1}, {1, 0}, {1, 2}};
+static const conv steps = {2, 2, 3, 5, 1, {9, 10}, {3, 2}, {3, 2}, {1, 0}, {1, 3}};
 static const conv line = {1, 2, 4, 8, 1, {11}, {4}, {2}, {1}, {1}};
 static const conv deep = {3, 1, 4, 8, 1, {4, 5, 3}, {2, 3, 2}, {1, 2, 1}, {0, 1, 1}, {1, 1, 1}};
 
@@ -193,6 +194,7 @@ static void gradients(void **state)
         for (int how = 0; how < 4; how++)
             gradients_of(device, &plain, dtypes[i], how);
     gradients_of(device, &odd, ACU_F32, 0);
+    gradients_of(device, &steps, ACU_F32, 0);
     gradients_of(device, &line, ACU_F32, 0);
     gradients_of(device, &deep, ACU_F32, 0);
     with_end(device);
@@ -343,9 +345,13 @@ static void without_cudnn(void **state)
         forward(device, &plain, ACU_F32, how, (acu_dnn_activation)how);
     forward(device, &line, ACU_F16, 2, ACU_DNN_SILU);
     forward(device, &odd, ACU_F32, 0, ACU_DNN_NONE);
-    acu_dnn_conv_options o = {.size = sizeof o};
+    for (int how = 0; how < 2; how++)
+        gradients_of(device, &plain, ACU_F32, how);
+    gradients_of(device, &line, ACU_F32, 0);
+    gradients_of(device, &steps, ACU_F32, 1);
+    acu_dnn_conv_options o = {.size = sizeof o, .groups = 2};
     acu_op *dy = acu_ones(ACU_F32, ACU_SHAPE(1, 4, 4, 4));
-    acu_op *dx = acu_dnn_conv_data_gradient(dy, acu_ones(ACU_F32, ACU_SHAPE(4, 2, 1, 1)),
+    acu_op *dx = acu_dnn_conv_data_gradient(dy, acu_ones(ACU_F32, ACU_SHAPE(4, 1, 1, 1)),
                                             ACU_SHAPE(1, 2, 4, 4), &o);
     assert_fails(acu_sync(device, dx, NULL), ACU_ERR_NOT_FOUND,
                  "cuDNN is switched off by acu_vendor_configure");
@@ -388,6 +394,8 @@ static void refusals(void **state)
     REFUSES(x, w, ACU_ERR_DTYPE, "dtype of operand 0", .bias = acu_ones(ACU_F16, ACU_SHAPE(4)));
     acu_op *op = acu_dnn_conv(acu_ones(ACU_F64, x), acu_ones(ACU_F64, w), NULL);
     assert_fails(acu_sync(device, op, NULL), ACU_ERR_DTYPE, "f32, tf32, f16 or bf16");
+    op = acu_dnn_conv(acu_zeros(ACU_F32, ACU_SHAPE(0, 4, 6, 6)), acu_ones(ACU_F32, w), NULL);
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_SHAPE, "no elements");
     op = acu_dnn_conv_data_gradient(acu_ones(ACU_F32, ACU_SHAPE(1, 4, 3, 4)), acu_ones(ACU_F32, w),
                                     x, NULL);
     assert_fails(acu_sync(device, op, NULL), ACU_ERR_SHAPE, "the places that");
