@@ -360,6 +360,69 @@ static void without_cudnn(void **state)
     test_leaks_none();
 }
 
+#if ACUDA_WITH_SOFTCUDA
+/* A library that is too old is refused as such, whatever it lacks. */
+static void too_old(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    test_software_only();
+    with_path(ACU_VENDOR_CUDNN, "dnn/libold_cudnn.so", path);
+    acu_device *device = test_open();
+    assert_fails(acu_vendor_load(device, ACU_VENDOR_CUDNN), ACU_ERR_NOT_FOUND,
+                 "is of version 8, and too old: 9 is needed");
+    test_close(device);
+    test_leaks_none();
+}
+#else
+static void too_old(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+/* ---- many plans, many threads ---- */
+
+/* More shapes than a device keeps plans for. */
+static void many_shapes(void **state)
+{
+    (void)state;
+    acu_device *device = open_dnn();
+    acu_dnn_conv_options o = {.size = sizeof o};
+    for (int filters = 1; filters <= (test_on_gpu() ? 4 : 72); filters++)
+        assert_works(acu_sync(device, some(ACU_F32, filters, o), NULL));
+    is_72(device, some(ACU_F32, 1, o), 1); /* which went first, and is made again */
+    with_end(device);
+}
+
+enum { THREADS = 4, TURNS = 12 };
+
+static void *convolve(void *device)
+{
+    acu_dnn_conv_options o = {.size = sizeof o};
+    for (int i = 0; i < TURNS; i++)
+        if (acu_sync(device, some(i & 1 ? ACU_F16 : ACU_F32, 8, o), NULL) != ACU_OK)
+            return device;
+    return NULL;
+}
+
+/* The same plans at the same time: each is used by one thread only (with_end). */
+static void threads(void **state)
+{
+    (void)state;
+    acu_device *device = open_dnn();
+    pthread_t thread[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, convolve, device), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(thread[i], &failed);
+        assert_null(failed);
+    }
+    with_end(device);
+}
+
 /* ---- refusals and failures ---- */
 
 static void refuses(acu_device *device, acu_shape x, acu_shape w, acu_dnn_conv_options o,
@@ -477,7 +540,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         return test_run_case(in_process, 1, argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_cudnn), cmocka_unit_test(forwards), cmocka_unit_test(gradients),
+        cmocka_unit_test(too_old), cmocka_unit_test(without_cudnn), cmocka_unit_test(forwards),
+        cmocka_unit_test(many_shapes), cmocka_unit_test(threads), cmocka_unit_test(gradients),
         cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(choices),
         cmocka_unit_test(with_less_memory), cmocka_unit_test(refusals),
         cmocka_unit_test(failures), cmocka_unit_test(without_memory),

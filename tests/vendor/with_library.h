@@ -32,17 +32,23 @@ static inline bool with_captured(void *stream)
     return acu_driver()->StreamIsCapturing(stream, &status) == 0 && status != 0;
 }
 
-/* `file`: relative to the folder of tests. */
-static inline void with_fake(acu_vendor vendor, const char *file)
+/* The library's path is made known. `file`: relative to the folder of tests. */
+static inline void with_path(acu_vendor vendor, const char *file, char path[PATH_MAX])
 {
-    char self[PATH_MAX - 64], path[PATH_MAX];
+    char self[PATH_MAX - 64];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     assert_true(n > 0);
     self[n] = '\0';
     *strrchr(self, '/') = '\0';
-    assert_true(snprintf(path, sizeof path, "%s/../%s", self, file) < (int)sizeof path);
+    assert_true(snprintf(path, PATH_MAX, "%s/../%s", self, file) < PATH_MAX);
     acu_vendor_settings settings = {.size = sizeof settings, .path = path};
     assert_works(acu_vendor_configure(vendor, &settings));
+}
+
+static inline void with_fake(acu_vendor vendor, const char *file)
+{
+    char path[PATH_MAX];
+    with_path(vendor, file, path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         fail_msg("%s", dlerror());
