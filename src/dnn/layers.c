@@ -355,6 +355,7 @@ static acu_op *make_pool(request *r, acu_pooling kind, acu_shape window,
                                  r->name);
     if (failed)
         return drop_all(ops, count, failed);
+    r->o.size = sizeof r->o; /* NULL has none, and own kernels read them again */
     r->pooling = (int)kind;
     r->window = window;
     return make(r, fn, ops, count, site);

@@ -319,6 +319,10 @@ static void without_cudnn(void **state)
     acu_device *device = test_open();
     for (int how = 0; how < 2; how++)
         pool(device, &plane, ACU_POOL_MEAN, ACU_F32, how, false);
+    double ones[] = {1, 1};
+    layer_is(device, acu_dnn_pool(ACU_POOL_MAX, acu_ones(ACU_F32, ACU_SHAPE(1, 1, 2, 4)),
+                                  ACU_SHAPE(2, 2), NULL),
+             ACU_SHAPE(1, 1, 1, 2), ones, false, "pool without options");
     softmax(device, ACU_F32, ACU_SHAPE(3, 5, 7), 1, true, false);
     acu_op *y = acu_ones(ACU_F32, ACU_SHAPE(3, 5));
     assert_fails(acu_sync(device, acu_dnn_softmax_gradient(acu_op_retain(y), y, 0), NULL),
