@@ -143,7 +143,7 @@ static acu_op *plan(acu_planning *p)
     acui_dnn_key *k = &x.layer.dnn.key;
     x.layer.last = false;
     k->kind = ACUI_DNN_ATTENTION;
-    k->scale = x.o->scale == 0 ? 1 / sqrt((double)x.at[Q].dim[WIDTH]) : x.o->scale;
+    x.layer.dnn.scale = x.o->scale == 0 ? 1 / sqrt((double)x.at[Q].dim[WIDTH]) : x.o->scale;
     k->causal = x.o->causal;
     k->most_bytes = (uint64_t)1 << 30;
     failed = write_result(&x);

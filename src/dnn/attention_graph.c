@@ -170,7 +170,8 @@ acui_cudnn_desc acui_dnn_attention_graph(acui_dnn_plan *plan, const acui_dnn_key
     acui_cudnn_desc x = between(&b, &b.scores, ACUI_CUDNN_F32);
     plan->scalars = 0;
     multiply(&b, real(&b, ACUI_DNN_Q), real(&b, ACUI_DNN_K), x);
-    x = pointwise(&b, MUL, x, real_scalar(&b, (float)key->scale), ACUI_CUDNN_F32, ACUI_CUDNN_F32);
+    /* The first scalar: each call sets its own scale (plan.c). */
+    x = pointwise(&b, MUL, x, real_scalar(&b, 1), ACUI_CUDNN_F32, ACUI_CUDNN_F32);
     if (key->causal)
         x = mask(&b, x);
     multiply(&b, softmax(&b, x), real(&b, ACUI_DNN_V), real(&b, ACUI_DNN_O));

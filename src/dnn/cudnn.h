@@ -145,7 +145,6 @@ typedef struct acui_dnn_key {
     int64_t window[ACUI_DNN_WINDOW]; /* of pooling */
     int64_t stride[ACUI_DNN_WINDOW], padding[ACUI_DNN_WINDOW], dilation[ACUI_DNN_WINDOW];
     uint64_t most_bytes;
-    double scale; /* of attention */
     int kind, rank, type, activation;
     int mode;  /* of pooling, an acu_pooling; of softmax, cuDNN's algorithm */
     int align; /* of all, in bytes */
@@ -155,6 +154,7 @@ typedef struct acui_dnn_key {
 typedef struct acui_dnn {
     acui_dnn_key key; /* the first member */
     double epsilon, factor; /* of a normalization */
+    double scale;           /* of attention */
     int8_t place[ACUI_DNN_PLACES]; /* which value it is; -1: none */
 } acui_dnn;
 

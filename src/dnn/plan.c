@@ -119,7 +119,7 @@ static acu_status engine_for(acui_vendor_work *work, const acui_dnn_plan *p, int
 acu_status acui_dnn_run(acui_vendor_work *work)
 {
     const acui_dnn *d = work->data;
-    const acui_dnn_plan *p = work->handle;
+    acui_dnn_plan *p = work->handle; /* this thread's, for now */
     void *at[ACUI_DNN_PLACES], *memory;
     int chosen = 0;
     for (int i = 0; i < ACUI_DNN_PLACES; i++)
@@ -128,6 +128,7 @@ acu_status acui_dnn_run(acui_vendor_work *work)
     if (p->engines == 0)
         return acui_dnn_old_run(p, d, at);
     ACUI_TRY(engine_for(work, p, &chosen, &memory));
+    p->scalar[0].real = (float)d->scale; /* which only attention has */
     void *bias = at[ACUI_DNN_BIAS];
     if (p->tensor[ACUI_DNN_BIAS])
         at[ACUI_DNN_BIAS] = NULL;

@@ -102,12 +102,12 @@ static void attentions(void **state)
         test_close(device);
         skip();
     }
-    for (int how = 0; how < 32; how++)
-        attend(device, &square, how & 1 ? ACU_BF16 : ACU_F16, how);
-    for (int how = 0; how < 4; how++) {
+    static const int hows[] = {0, 4, 1, 5, 2, 3, 8, 16, 31}; /* a plan may take seconds on a GPU */
+    for (size_t i = 0; i < sizeof hows / sizeof *hows; i++)
+        attend(device, &square, hows[i] & 1 ? ACU_BF16 : ACU_F16, hows[i]);
+    for (int how = 0; how < 4; how++)
         attend(device, &grouped, ACU_F16, how);
-        attend(device, &one_query, ACU_BF16, how);
-    }
+    attend(device, &one_query, ACU_BF16, 1);
     with_end(device);
 }
 
