@@ -677,26 +677,60 @@ static void it_sleeps_when_there_is_nothing_to_do(void **state)
     end(&b);
 }
 
-static void find_busy(acu_device *device, int times)
+static void submit_ahead(acu_device *device, int times)
 {
-    acui_dispatch_found(acui_dispatch_of(device), device, false);
     for (int i = 0; i < times; i++)
         acui_dispatch_found(acui_dispatch_of(device), device, true);
 }
 
-static void it_is_woken_if_the_device_stays_busy(void **state)
+/* As many as that count for nothing. */
+static void submit_slowly(acu_device *device)
+{
+    for (int i = 0; i < 2 * ACUI_DISPATCH_WAKE; i++)
+        acui_dispatch_found(acui_dispatch_of(device), device, false);
+}
+
+static void find_busy(acu_device *device, int times)
+{
+    submit_slowly(device);
+    submit_ahead(device, times);
+}
+
+static void it_is_woken_if_a_program_submits_ahead(void **state)
 {
     (void)state;
     acu_device *device = test_open();
     atomic_store(&acui_dispatch_cores, 3);
     atomic_store(&acui_dispatch_patience, ACU_MS(600000));
     find_busy(device, ACUI_DISPATCH_WAKE - 1);
-    find_busy(device, ACUI_DISPATCH_WAKE - 1); /* it was not, in between */
+    find_busy(device, ACUI_DISPATCH_WAKE - 1); /* it did not, in between */
     assert_false(test_thread_is_woken(device));
-    find_busy(device, ACUI_DISPATCH_WAKE);
+    submit_ahead(device, 1);
     assert_true(test_thread_is_woken(device));
     atomic_store(&acui_dispatch_patience, ACU_US(100));
     atomic_store(&acui_dispatch_cores, 0);
+    test_close(device);
+    test_leaks_none();
+}
+
+/* The device keeps up with it. */
+static void a_thread_that_keeps_submitting_submits_ahead(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    uint64_t now = acui_now(); /* of all: this thread may be held up at any place */
+    acui_streak_end();
+    assert_false(acui_dispatch_is_ahead(device));
+    for (int i = 0; i < 32; i++)
+        acui_streak_issued(now);
+    assert_true(acui_dispatch_is_ahead(device));
+    acui_streak_issued(now + ACU_MS(1)); /* after a pause */
+    assert_false(acui_dispatch_is_ahead(device));
+    for (int i = 0; i < 32; i++)
+        acui_streak_issued(now + ACU_MS(1));
+    assert_true(acui_dispatch_is_ahead(device));
+    acui_streak_end(); /* it had to wait */
+    assert_false(acui_dispatch_is_ahead(device));
     test_close(device);
     test_leaks_none();
 }
@@ -1203,7 +1237,8 @@ int main(void)
         cmocka_unit_test(a_thread_that_names_a_stream_waits_for_no_function),
         cmocka_unit_test(the_thread_survives_refusals),
         cmocka_unit_test(it_sleeps_when_there_is_nothing_to_do),
-        cmocka_unit_test(it_is_woken_if_the_device_stays_busy),
+        cmocka_unit_test(it_is_woken_if_a_program_submits_ahead),
+        cmocka_unit_test(a_thread_that_keeps_submitting_submits_ahead),
         cmocka_unit_test(threads_are_woken_as_far_as_there_are_cores),
         cmocka_unit_test(a_thread_with_much_in_flight_has_it_woken),
         cmocka_unit_test(it_has_several_batches),

@@ -169,12 +169,14 @@ void acui_order_lock(acui_homes homes) { (void)homes; }
 void acui_order_unlock(acui_homes homes) { (void)homes; }
 bool acui_batch_may_be_queued(const acui_task *task) { return task->queueable; }
 bool acui_batch_may_be_batched(acui_task *task) { return task->batchable; }
-bool acui_dispatch_is_busy(acu_device *of) { return of; }
-void acui_dispatch_found(acui_dispatch *of, acu_device *on, bool busy)
+bool acui_dispatch_is_ahead(acu_device *of) { return of; }
+void acui_dispatch_found(acui_dispatch *of, acu_device *on, bool ahead)
 {
-    (void)of, (void)on, (void)busy;
+    (void)of, (void)on, (void)ahead;
 }
 uint64_t acui_now(void) { return 0; }
+uint32_t acui_streak_now(void) { return 0; }
+void acui_streak_issued(uint64_t now) { (void)now; }
 
 /* ---- the cases ---- */
 

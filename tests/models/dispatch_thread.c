@@ -23,6 +23,7 @@ static bool entered;
 static _Atomic(uint32_t) served;   /* how often the thread came */
 static _Atomic(uint32_t) released; /* how often the device was released */
 _Atomic(bool) acui_batch_timeless;
+uint32_t acui_streak_now(void) { return 0; }
 
 acui_dispatch *acui_dispatch_of(const acu_device *of)
 {
@@ -87,10 +88,10 @@ bool acui_dispatch_issue(acui_dispatch *queue)
     return false;
 }
 
-bool acui_dispatch_may_grow(const acui_dispatch *queue)
+uint32_t acui_dispatch_growing(const acui_dispatch *queue)
 {
     (void)queue;
-    return false;
+    return 0;
 }
 
 acu_stream *acui_policy_pick(acu_policy *policy)

@@ -259,7 +259,10 @@ acu_status acui_future_look(acu_future *future, uint64_t now)
 acu_status acu_future_poll(acu_future *future)
 {
     ACUI_CHECK(future, FUTURE);
-    return acui_future_look(future, 0);
+    acu_status status = acui_future_look(future, 0);
+    if (status == ACU_NOT_READY)
+        acui_streak_end();
+    return status;
 }
 
 acu_status acu_future_error(acu_future *future, acu_error *error)

@@ -467,6 +467,8 @@ static bool take(taker *t, bool looked, acu_completion *list, size_t room, size_
         }
         taken += n;
     } while (more && taken < room);
+    if (!taken && !t->stop)
+        acui_streak_end();
     return taken > 0 || t->stop;
 }
 

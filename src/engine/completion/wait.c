@@ -83,6 +83,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     acu_status first = look(context, 0); /* often it is over already: that needs no clock */
     if (first != ACU_NOT_READY)
         return first;
+    acui_streak_end();
     uint64_t from = acui_trace_from();
     acu_status status = wait_long(look, next, context, timeout);
     if (from)

@@ -124,6 +124,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
     acui_flight *flight = acui_flight_of(stream->device);
     bool wanted = false, called = false;
     uint64_t now = armed ? armed : acui_now(), number = tasks[0]->number;
+    acui_streak_issued(now);
     acui_flight_lock(flight);
     if (!stream->engine.first_task)
         called = take_call(stream);

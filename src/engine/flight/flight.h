@@ -195,13 +195,20 @@ unsigned acui_batch_most(const acu_device *device, uint64_t form);
 /* The tasks from `first` on, before `end`, were found over at `now`; the first was not over at
  * `looked`. Flight lock held. */
 void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t looked, uint64_t now);
-/* For tests: nothing is learned, nothing depends on how long things take, and every device counts
- * as busy (acui_dispatch_is_busy). */
+/* For tests: nothing is learned, nothing depends on how long things take, and every thread submits
+ * ahead (acui_dispatch_is_ahead). */
 extern _Atomic(bool) acui_batch_timeless;
 static inline bool acui_batch_is_timeless(void)
 {
     return atomic_load_explicit(&acui_batch_timeless, memory_order_relaxed);
 }
+
+/* How many tasks this thread has issued, or queued, one soon after the other and without having to
+ * wait: whatever it looked at was over. So it submits faster than the device's work is waited for,
+ * and there is more to come. */
+uint32_t acui_streak_now(void);
+void acui_streak_issued(uint64_t now); /* one more */
+void acui_streak_end(void);            /* this thread found nothing to be over */
 
 /* ---- form.c ---- */
 uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */

@@ -1,6 +1,35 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How many tasks of a form may be issued as one. */
+/* How many tasks of a form may be issued as one; and threads that keep submitting. */
 #include "engine/flight/flight.h"
+
+#include "base/local.h"
+
+/* ---- threads that keep submitting ---- */
+
+#define SOON ACU_US(20) /* at most, between two tasks of a streak */
+
+static ACUI_LOCAL struct {
+    uint64_t last;
+    uint32_t count;
+} streak;
+
+void acui_streak_issued(uint64_t now)
+{
+    streak.count = now < streak.last + SOON ? streak.count + 1 : 0;
+    streak.last = now;
+}
+
+void acui_streak_end(void)
+{
+    streak.count = 0;
+}
+
+uint32_t acui_streak_now(void)
+{
+    return streak.count;
+}
+
+/* ---- how many of a form ---- */
 
 /*
  * How long one task of a form takes while the device is busy with such tasks, as far as that shows.

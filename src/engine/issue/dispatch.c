@@ -64,14 +64,36 @@ static bool is_open(const acui_dispatch *queue)
 
 /* ---- adding ---- */
 
+static ACUI_LOCAL char me; /* its address stands for the thread */
+
+/* Relaxed, and not exact: if several issue, the last one that began is noted until it is done. */
+void acui_dispatch_issuing(acu_device *device, bool begins)
+{
+    _Atomic(const void *) *issuer = &acui_dispatch_of(device)->issuer;
+    if (begins)
+        atomic_store_explicit(issuer, &me, memory_order_relaxed);
+    else if (atomic_load_explicit(issuer, memory_order_relaxed) == &me)
+        atomic_store_explicit(issuer, NULL, memory_order_relaxed);
+}
+
+/* Whether another thread is issuing, for whose driver calls this one would have to wait. */
+static bool is_contended(const acui_dispatch *queue)
+{
+    const void *issuer = atomic_load_explicit(&queue->issuer, memory_order_relaxed);
+    return issuer && issuer != &me;
+}
+
 acu_stream *acui_dispatch_prepare(acui_task *task)
 {
     acui_dispatch *queue = acui_dispatch_of(task->device);
-    bool busy = acui_dispatch_is_busy(task->device);
-    task->queueable = busy && acui_batch_may_be_queued(task);
-    if (task->queueable || !busy)
-        acui_dispatch_found(queue, task->device, busy);
-    task->batchable = task->queueable && acui_batch_may_be_batched(task);
+    bool ahead = acui_dispatch_is_ahead(task->device), contended = is_contended(queue);
+    if (ahead || contended || is_open(queue)) {
+        task->queueable = acui_batch_may_be_queued(task);
+        task->batchable = task->queueable && acui_batch_may_be_batched(task);
+        task->queueable &= ahead || task->batchable;
+    }
+    if (task->queueable || !(ahead || contended))
+        acui_dispatch_found(queue, task->device, task->queueable);
     if (!task->batchable || !is_open(queue))
         return NULL;
     acui_lock_take(&queue->lock);
@@ -134,15 +156,17 @@ bool acui_dispatch_add(acui_task *task)
         set_count(queue, count + 1);
     }
     acui_lock_give(&queue->lock);
+    if (may && acui_streak_now())
+        acui_streak_issued(acui_now()); /* as if this thread had issued it */
     if (may && is_full(queue))
         acui_dispatch_issue(queue);
     return may;
 }
 
-bool acui_dispatch_may_grow(const acui_dispatch *queue)
+uint32_t acui_dispatch_growing(const acui_dispatch *queue)
 {
     uint32_t count = count_of(queue);
-    return count && count < ACUI_BATCH_MOST && !count_alone(queue);
+    return count < ACUI_BATCH_MOST && !count_alone(queue) ? count : 0;
 }
 
 /* ---- consumers ---- */

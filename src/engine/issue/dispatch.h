@@ -2,11 +2,14 @@
 /*
  * A device's queue of tasks that are ready, and the thread that issues them.
  *
- * A ready task is issued at once, by the thread at hand. But while the device has more ahead than
- * it takes to wake a thread (ACUI_DISPATCH_AHEAD tasks), planning the next submission matters more
- * than issuing this one: then the device's thread issues, and whoever submits only plans and puts
- * into the queue what has become ready. What has gathered there by the time the thread looks is
- * issued in batches (batch.h).
+ * A ready task is issued at once, by the thread at hand. But while a program submits ahead of the
+ * device, planning the next submission matters more than issuing this one: then the device's thread
+ * issues, and whoever submits only plans and puts into the queue what has become ready. What has
+ * gathered there by the time the thread looks is issued in batches (batch.h). A program submits
+ * ahead if there are many tasks in flight, or if the thread has submitted many without having to
+ * wait for any (acui_streak_now): the device may well keep up with these, and yet be kept from
+ * more by what it takes to issue them one by one. Small tasks count as ahead, too, while another
+ * thread is issuing on the device, since the driver takes one at a time.
  *
  *   dispatch.c         the queue: adding to it, issuing what is there, and draining it
  *   dispatch_thread.c  the device's thread, and the rule that says when it is woken
@@ -14,10 +17,12 @@
  * The queue is in one of three states:
  *
  *   CLOSED   The thread sleeps, and the queue is empty, or about to be: every task is issued at
- *            once. The thread is woken if ACUI_DISPATCH_WAKE submissions in a row that could have
- *            been queued have found the device with that much ahead, and there is a core for it.
- *   OPEN     The thread is there. Whatever may be queued is; whoever makes the queue full issues a
- *            part of it. The thread sleeps again when nothing has come for acui_dispatch_patience.
+ *            once. The thread is woken once ACUI_DISPATCH_WAKE tasks that could have been queued
+ *            were submitted ahead, not counting half as many as were not; if there is a core for
+ *            it.
+ *   OPEN     The thread is there. What may go in a batch is queued, and other tasks that may be
+ *            queued if they are submitted ahead; whoever makes the queue full issues a part of it.
+ *            The thread sleeps again when nothing has come for acui_dispatch_patience.
  *   BARRED   Open, but some thread that issues what was there is about to run tasks that may call
  *            functions of the program's, which may take any time. It has issued everything first,
  *            and until it is back nothing is added: every task is issued at once.
@@ -47,8 +52,7 @@
 
 enum {
     ACUI_DISPATCH_MOST = 64, /* tasks in a queue */
-    ACUI_DISPATCH_AHEAD = 8, /* tasks on a device: with more, it has enough to do for some 20 us */
-    ACUI_DISPATCH_WAKE = 32, /* submissions in a row that found so many */
+    ACUI_DISPATCH_WAKE = 32, /* tasks that were submitted ahead */
 };
 
 /* A task in a queue, and what choosing needs of it: the task itself is in another core's cache. */
@@ -77,7 +81,8 @@ typedef struct acui_dispatch {
     _Atomic(uint32_t) drains;       /* threads that drain it */
 
     /* dispatch_thread.c: */
-    _Alignas(64) _Atomic(uint32_t) in_a_row; /* see ACUI_DISPATCH_WAKE; relaxed: a guess */
+    _Alignas(64) _Atomic(uint32_t) ahead; /* twice how many tasks were; relaxed: a guess */
+    _Atomic(const void *) issuer; /* a thread that is issuing one task by itself; NULL: none */
     acu_device *device;     /* that the thread was woken for: retained; NULL: it sleeps; lock */
     _Atomic(uint32_t) woken; /* 1: it was woken. The thread sleeps on this */
     _Atomic(bool) ended;
@@ -95,6 +100,8 @@ acui_dispatch *acui_dispatch_at(unsigned ordinal);
 acu_stream *acui_dispatch_prepare(acui_task *task);
 /* The task is ready: put it into its device's queue. False: it is to be issued at once. */
 bool acui_dispatch_add(acui_task *task);
+/* This thread begins to issue one task by itself, or has done so. */
+void acui_dispatch_issuing(acu_device *device, bool begins);
 /* Issue all that is queued on the device now, or wait until others have, with what came behind it.
  * Does not wait for other threads if this is called from what this thread itself issues, nor for
  * long functions of the program's that they are in; for `timeout` at most, and at most a second. */
@@ -113,14 +120,14 @@ void acui_dispatch_close(acui_dispatch *queue);
 /* Issue the oldest task and those that go with it, and what comes behind. False: there was nothing,
  * or somebody drains it. */
 bool acui_dispatch_issue(acui_dispatch *queue);
-/* Whether what is there may wait for more of its form, as far as the queue says. */
-bool acui_dispatch_may_grow(const acui_dispatch *queue);
+/* How many are there, if all of these may wait for more of their form; else 0. */
+uint32_t acui_dispatch_growing(const acui_dispatch *queue);
 
 /* ---- dispatch_thread.c ---- */
-/* Whether the device has more ahead than it takes to wake a thread. */
-bool acui_dispatch_is_busy(acu_device *device);
-/* A submission that may be queued found the device so, or not: wake the thread, if that pays. */
-void acui_dispatch_found(acui_dispatch *queue, acu_device *device, bool busy);
+/* Whether this thread submits ahead of the device. */
+bool acui_dispatch_is_ahead(acu_device *device);
+/* A task that may be queued was submitted ahead; or one was not. Wakes the thread, if that pays. */
+void acui_dispatch_found(acui_dispatch *queue, acu_device *device, bool ahead);
 void acui_dispatch_wake(acu_device *device); /* in any case. Never waits */
 void acui_dispatch_stop(void);               /* joins the threads: nothing is queued any more */
 bool acui_dispatch_busy(void);               /* some thread exists */

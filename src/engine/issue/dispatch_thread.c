@@ -18,7 +18,13 @@
 #define ACUI_DISPATCH_LOOKS 32 /* looks between two readings of the clock; a model has fewer */
 #endif
 
-enum { LEAST_CORES = 3 }; /* with fewer, it would only take one from the threads that plan */
+#define GAP ACU_US(5) /* without a new task: nobody is about to add one */
+
+enum {
+    LEAST_CORES = 3, /* with fewer, it would only take one from the threads that plan */
+    BUSY = 8,        /* tasks in flight: with more, the device has enough to do */
+    STREAK = 16,     /* with more, the thread will submit the next one at once */
+};
 
 _Atomic(uint64_t) acui_dispatch_patience = ACU_US(100);
 _Atomic(bool) acui_dispatch_paused;
@@ -27,9 +33,15 @@ _Atomic(int) acui_dispatch_cores;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(int) present; /* threads that are awake; relaxed: a guess */
 
-bool acui_dispatch_is_busy(acu_device *device)
+/* Whether the device has so much to do, not counting what is queued. */
+static bool is_busy(acu_device *device, uint32_t queued)
 {
-    return acui_work_on(device) / ACUI_GOING > ACUI_DISPATCH_AHEAD || acui_batch_is_timeless();
+    return acui_in_flight(device) > queued + BUSY;
+}
+
+bool acui_dispatch_is_ahead(acu_device *device)
+{
+    return acui_streak_now() > STREAK || is_busy(device, 0) || acui_batch_is_timeless();
 }
 
 /* ---- at work ---- */
@@ -61,16 +73,24 @@ static bool look_out(const acui_dispatch *queue)
     return false;
 }
 
-/* While the device has enough to do, what is there waits for more of its form. */
+/* While the device has enough to do, what is there waits for more of its form, as long as more keep
+ * coming. */
 static void let_grow(const acui_dispatch *queue)
 {
-    if (!acui_dispatch_may_grow(queue) || acui_batch_is_timeless())
+    uint32_t count = acui_dispatch_growing(queue), more;
+    if (!count || acui_batch_is_timeless())
         return;
-    uint64_t start = acui_now();
-    while (acui_dispatch_may_grow(queue) && acui_dispatch_is_busy(queue->device) &&
-           is_wanted(queue) && acui_now() < start + ACUI_BATCH_DELAY)
+    uint64_t start = acui_now(), came = start, now = start;
+    while (count && now < came + GAP && now < start + ACUI_BATCH_DELAY && is_wanted(queue) &&
+           is_busy(queue->device, count)) {
         for (int i = 0; i < ACUI_DISPATCH_LOOKS; i++)
             acui_spin_pause();
+        more = acui_dispatch_growing(queue);
+        now = acui_now();
+        if (more > count)
+            came = now;
+        count = more < count ? 0 : more; /* fewer: others took some, or one goes alone */
+    }
 }
 
 /* Until nothing comes any more. */
@@ -198,18 +218,18 @@ static bool may_one_more(void)
            LEAST_CORES + atomic_load_explicit(&present, memory_order_relaxed);
 }
 
-void acui_dispatch_found(acui_dispatch *queue, acu_device *device, bool busy)
+void acui_dispatch_found(acui_dispatch *queue, acu_device *device, bool ahead)
 {
-    uint32_t was = atomic_load_explicit(&queue->in_a_row, memory_order_relaxed);
-    uint32_t now = busy ? was + 1 : 0;
+    uint32_t was = atomic_load_explicit(&queue->ahead, memory_order_relaxed);
+    uint32_t now = ahead ? was + 2 : was ? was - 1 : 0;
     if (now == was || atomic_load_explicit(&queue->open, memory_order_relaxed))
         return;
-    if (now >= ACUI_DISPATCH_WAKE) {
+    if (now >= 2 * ACUI_DISPATCH_WAKE) {
         now = 0;
         if (may_one_more())
             acui_dispatch_wake(device);
     }
-    atomic_store_explicit(&queue->in_a_row, now, memory_order_relaxed);
+    atomic_store_explicit(&queue->ahead, now, memory_order_relaxed);
 }
 
 /* ---- ending ---- */

@@ -15,6 +15,7 @@
 #include "base/park.h"
 #include "base/threads.h"
 #include "engine/completion/complete.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 #include "engine/submit/submit.h"
@@ -361,6 +362,7 @@ void acui_runtime_entered(void)
 /* Look for a short while. Whether there is something to do again. */
 static bool spin(acui_runtime *runtime, uint64_t patience)
 {
+    acui_streak_end();
     uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
     do {
         for (int i = 0; i < 32; i++) {
