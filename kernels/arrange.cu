@@ -211,12 +211,14 @@ template <typename E, typename I> struct mover {
     }
 };
 
-ACUI_DEVICE void fill_value(address fill, unit16 &v)
+ACUI_DEVICE void fill_value(const address (&fill)[2], unit16 &v)
 {
-    v.x = v.z = (unsigned)fill;
-    v.y = v.w = (unsigned)(fill >> 32);
+    v.x = (unsigned)fill[0];
+    v.y = (unsigned)(fill[0] >> 32);
+    v.z = (unsigned)fill[1];
+    v.w = (unsigned)(fill[1] >> 32);
 }
-template <typename T> ACUI_DEVICE void fill_value(address fill, T &v) { v = (T)fill; }
+template <typename T> ACUI_DEVICE void fill_value(const address (&fill)[2], T &v) { v = (T)fill[0]; }
 
 /* Moves segment number i of all rows; the last dimension of the index counts those of a row. */
 template <typename E, typename I>

@@ -157,9 +157,9 @@ struct acui_brain {
 struct acui_f {
     typedef float value;
     static const int V = 4;
-    ACUI_DEVICE float scalar(unsigned long long bits)
+    ACUI_DEVICE float scalar(const acui_operand &o)
     {
-        return __uint_as_float((unsigned)bits);
+        return __uint_as_float((unsigned)o.scalar);
     }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
@@ -174,9 +174,9 @@ struct acui_f {
 struct acui_d {
     typedef double value;
     static const int V = 2;
-    ACUI_DEVICE double scalar(unsigned long long bits)
+    ACUI_DEVICE double scalar(const acui_operand &o)
     {
-        return __longlong_as_double((long long)bits);
+        return __longlong_as_double((long long)o.scalar);
     }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
@@ -189,7 +189,7 @@ struct acui_d {
 struct acui_i {
     typedef int value;
     static const int V = 4;
-    ACUI_DEVICE int scalar(unsigned long long bits) { return (int)bits; }
+    ACUI_DEVICE int scalar(const acui_operand &o) { return (int)o.scalar; }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         switch (dtype) {
@@ -205,7 +205,7 @@ struct acui_i {
 struct acui_l {
     typedef long long value;
     static const int V = 2;
-    ACUI_DEVICE long long scalar(unsigned long long bits) { return (long long)bits; }
+    ACUI_DEVICE long long scalar(const acui_operand &o) { return (long long)o.scalar; }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         if (dtype == ACU_BOOL)

@@ -380,7 +380,7 @@ struct acui_elementwise_loop {
                                  T (&x)[COUNT])
     {
         if (operand.is_scalar) {
-            T value = C::scalar(operand.scalar);
+            T value = C::scalar(operand);
 #pragma unroll
             for (int k = 0; k < COUNT; k++)
                 x[k] = value;
@@ -414,7 +414,7 @@ struct acui_elementwise_loop {
 
     ACUI_DEVICE T load_one(const char *at, const acui_operand &operand, long long offset)
     {
-        T value = C::scalar(operand.scalar);
+        T value = C::scalar(operand);
         if (!operand.is_scalar)
             C::with(operand.dtype, [&](auto format) ACUI_INLINE {
                 typedef decltype(format) F;

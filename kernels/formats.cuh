@@ -220,7 +220,7 @@ template <typename C, typename F> ACUI_DEVICE void acui_with_real(int dtype, F f
 struct acui_any_f {
     typedef float value;
     static const int V = 4;
-    ACUI_DEVICE float scalar(unsigned long long bits) { return __uint_as_float((unsigned)bits); }
+    ACUI_DEVICE float scalar(const acui_operand &o) { return __uint_as_float((unsigned)o.scalar); }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         acui_with_real<acui_any_f>(dtype, f);
@@ -229,9 +229,9 @@ struct acui_any_f {
 struct acui_any_d {
     typedef double value;
     static const int V = 2;
-    ACUI_DEVICE double scalar(unsigned long long bits)
+    ACUI_DEVICE double scalar(const acui_operand &o)
     {
-        return __longlong_as_double((long long)bits);
+        return __longlong_as_double((long long)o.scalar);
     }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
@@ -241,7 +241,7 @@ struct acui_any_d {
 struct acui_any_l {
     typedef long long value;
     static const int V = 2;
-    ACUI_DEVICE long long scalar(unsigned long long bits) { return (long long)bits; }
+    ACUI_DEVICE long long scalar(const acui_operand &o) { return (long long)o.scalar; }
     template <typename F> ACUI_DEVICE void with(int dtype, F f)
     {
         typedef acui_any_l C;

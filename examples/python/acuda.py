@@ -66,6 +66,7 @@ _tensor_dtype = _declare(_lib, c_int, "acu_tensor_dtype", c_void_p)
 _dtype_name = _declare(_lib, c_char_p, "acu_dtype_name", c_int)
 _operand = _declare(_lib, c_void_p, "acu_op_value", c_void_p, Site)
 _number = _declare(_lib, c_void_p, "acu_op_number_f64", ctypes.c_double, Site)
+_complex = _declare(_lib, c_void_p, "acu_op_number_c128", ctypes.c_double, ctypes.c_double, Site)
 _whole = _declare(_lib, c_void_p, "acu_op_number_i64", c_int64, Site)
 _elementwise = _declare(_lib, c_void_p, "acu_op_elementwise", c_int, POINTER(c_void_p), c_size_t, Site)
 _elementwise_name = _declare(_lib, c_char_p, "acu_elementwise_name", c_int)
@@ -276,7 +277,9 @@ def _term(x):
         return x.operand()
     if isinstance(x, numbers.Integral) and -(2**63) <= x < 2**63:
         return _whole(int(x), _SITE)
-    return _number(float(x), _SITE)
+    if isinstance(x, numbers.Real):
+        return _number(float(x), _SITE)
+    return _complex(x.real, x.imag, _SITE)
 
 
 def run(device, name, *operands):
@@ -284,7 +287,7 @@ def run(device, name, *operands):
     if name not in _KINDS:
         raise ValueError(f"there is no operation {name!r}")
     for x in operands:  # before the first op is made: an op that nobody takes is never released
-        if not isinstance(x, (Tensor, numbers.Real)):
+        if not isinstance(x, (Tensor, numbers.Complex)):
             raise TypeError(f"{name} takes tensors and numbers, not {type(x).__name__}")
     terms = (c_void_p * len(operands))(*[_term(x) for x in operands])
     return device.submit(_elementwise(_KINDS[name], terms, len(operands), _SITE))

@@ -9,7 +9,8 @@
  * bits. In the names of the types of 8 bits and less, e and m give the bits of exponent and
  * mantissa, fn means no infinities, and u means no sign (f8e8m0fnu is a power of two and has no
  * zero). An element of f4e2m1fnx2 is one byte that holds two numbers, the first in the low half:
- * shapes and strides count such pairs.
+ * shapes and strides count such pairs. c64 and c128 are complex: two floats or two doubles, the real
+ * part first, as in C, C++ and NumPy (complex64, complex128) and as float2 and double2 in kernels.
  */
 #define ACU_DTYPES(X)                                                                              \
     X(BOOL, "bool", 1, BOOL)                                                                       \
@@ -20,7 +21,8 @@
     X(F16, "f16", 2, FLOAT) X(BF16, "bf16", 2, FLOAT) X(F32, "f32", 4, FLOAT)                      \
     X(TF32, "tf32", 4, FLOAT) X(F64, "f64", 8, FLOAT)                                              \
     X(F8E4M3FN, "f8e4m3fn", 1, FLOAT) X(F8E5M2, "f8e5m2", 1, FLOAT)                                \
-    X(F8E8M0FNU, "f8e8m0fnu", 1, FLOAT) X(F4E2M1FNX2, "f4e2m1fnx2", 1, FLOAT)
+    X(F8E8M0FNU, "f8e8m0fnu", 1, FLOAT) X(F4E2M1FNX2, "f4e2m1fnx2", 1, FLOAT)                      \
+    X(C64, "c64", 8, COMPLEX) X(C128, "c128", 16, COMPLEX)
 
 typedef enum acu_dtype {
     ACU_NO_DTYPE = 0,

@@ -110,7 +110,7 @@ typedef struct acu_arg {
         acu_op *op;
         acu_tensor *tensor;
         const void *memory; /* a struct; the tensors of a list; an acu_struct */
-        uint64_t bits;      /* a scalar */
+        uint64_t bits;      /* a scalar; of c128: `memory` is where its two doubles are */
     } u;
 } acu_arg;
 
@@ -244,6 +244,23 @@ static inline acu_arg acu_f4e2m1fnx2_bits(uint8_t bits)
 {
     return acui_arg_scalar(ACU_F4E2M1FNX2, bits);
 }
+/* Complex numbers, by their parts, as a kernel takes them in float2 or double2. */
+static inline acu_arg acu_c64(float real, float imaginary)
+{
+    uint32_t bits[2];
+    memcpy(&bits[0], &real, sizeof real);
+    memcpy(&bits[1], &imaginary, sizeof imaginary);
+    return acui_arg_scalar(ACU_C64, ACUI_CAST(uint64_t, bits[1]) << 32 | bits[0]);
+}
+/* c128 does not fit into an argument: `parts` are two doubles (a `double _Complex`, for instance),
+ * copied by the function that takes the argument. As an argument of a launch it is what
+ * acu_arg_struct makes. */
+static inline acu_arg acu_c128(const void *parts)
+{
+    acu_arg arg = {ACU_ARG_SCALAR, ACU_READ, acui_arg_dtype(ACU_C128), 0, {NULL}};
+    arg.u.memory = parts;
+    return arg;
+}
 
 ACU_API acu_op *acu_op_value(const acu_tensor *tensor, acu_site site); /* acu_value */
 static inline acu_op *acui_operand_op(acu_op *op, acu_site site)
@@ -324,10 +341,10 @@ typedef struct acu_val {
     union {
         unsigned grid[3]; /* of a partition: one block per tile; a number too large for a grid is
                            * given as 0 */
-        uint64_t bits;    /* of a scalar */
+        uint64_t bits;    /* of a scalar; of c128, those of the real part */
     };
     acu_shape tile; /* of a partition */
-    uint64_t reserved; /* 0 */
+    uint64_t imaginary; /* of a scalar of c128: the bits of that part; else 0 */
 } acu_val;
 
 /* Inside `then`: an op that yields this value, in its form. It takes the value out of the list. */

@@ -19,8 +19,9 @@
  * it must be an integer that their dtype holds: 300 beside u8 is refused, and so is 2.0, which
  * other libraries would take as a reason to convert everything to floating point. Beside floating
  * point any number is taken and rounded to the type of the computation (below): 70000 beside f16
- * stays 70000, and only a result that is too large becomes infinite. Tensors of different dtypes
- * are never mixed: acu_convert makes a change of precision explicit.
+ * stays 70000, and only a result that is too large becomes infinite. Beside c64 and c128 a number
+ * may also be complex (2 + 3 * I, std::complex, acu_c64), and beside others it may not. Tensors of
+ * different dtypes are never mixed: acu_convert makes a change of precision explicit.
  *
  * Tensors may have any strides. Shapes broadcast as in NumPy: aligned at the last dimension,
  * extents must be equal, or one of them is 1 or missing. Tensors without elements, and without
@@ -50,6 +51,7 @@ ACU_BEGIN
 ACU_API acu_op *acu_op_number_f64(double number, acu_site site);
 ACU_API acu_op *acu_op_number_i64(long long number, acu_site site);
 ACU_API acu_op *acu_op_number_u64(unsigned long long number, acu_site site);
+ACU_API acu_op *acu_op_number_c128(double real, double imaginary, acu_site site);
 #ifdef __FLT16_MAX__ /* the compiler has the type */
 __extension__ typedef _Float16 acui_float16;
 #define ACUI_TERM_FLOAT16 acui_float16: acu_op_number_f64,
@@ -75,6 +77,13 @@ static inline acu_op *acui_term(acui_float16 x, acu_site site)
     return acu_op_number_f64(static_cast<double>(x), site);
 }
 #endif
+/* std::complex and the like */
+template <typename Z>
+static inline auto acui_term(const Z &z, acu_site site)
+    -> decltype(z.real(), z.imag(), static_cast<acu_op *>(nullptr))
+{
+    return acu_op_number_c128(static_cast<double>(z.real()), static_cast<double>(z.imag()), site);
+}
 static inline acu_op *acui_term(int x, acu_site site) { return acu_op_number_i64(x, site); }
 static inline acu_op *acui_term(long x, acu_site site) { return acu_op_number_i64(x, site); }
 static inline acu_op *acui_term(long long x, acu_site site) { return acu_op_number_i64(x, site); }
@@ -94,11 +103,24 @@ static inline acu_op *acui_term_long_double(long double number, acu_site site)
 {
     return acu_op_number_f64((double)number, site);
 }
+#ifndef __STDC_NO_COMPLEX__
+static inline acu_op *acui_term_complex(double _Complex number, acu_site site)
+{
+    double parts[2];
+    memcpy(parts, &number, sizeof parts);
+    return acu_op_number_c128(parts[0], parts[1], site);
+}
+#define ACUI_TERM_COMPLEX                                                                          \
+    float _Complex: acui_term_complex, double _Complex: acui_term_complex,
+#else
+#define ACUI_TERM_COMPLEX
+#endif
 #define ACU_TERM(x) ACUI_CHOOSE(ACUI_TERM_BY, x, ACU_SITE)
 #define ACUI_TERM_BY(x, site)                                                                      \
     _Generic(x, acu_op *: acui_operand_op, acu_tensor *: acu_op_value,                             \
              const acu_tensor *: acu_op_value,                                                     \
-             acu_arg: acu_op_scalar, ACUI_TERM_FLOAT16 float: acu_op_number_f64,                   \
+             acu_arg: acu_op_scalar, ACUI_TERM_FLOAT16 ACUI_TERM_COMPLEX                           \
+             float: acu_op_number_f64,                                                             \
              double: acu_op_number_f64, long double: acui_term_long_double,                        \
              bool: acu_op_number_i64, char: acu_op_number_i64, signed char: acu_op_number_i64,     \
              short: acu_op_number_i64, int: acu_op_number_i64, long: acu_op_number_i64,            \
@@ -258,6 +280,20 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" fo
  * negative number shifted right becomes -1). */
 #define acu_shift_left(a, b) ACUI_BINARY(SHIFT_LEFT, a, b)
 #define acu_shift_right(a, b) ACUI_BINARY(SHIFT_RIGHT, a, b)
+
+/*
+ * c64 and c128 are computed in double, and c64 rounded once: functions within 1 ulp of each part, or
+ * for c128 a few ulp of the number's size. acu_div, acu_reciprocal and acu_abs do not overflow unless
+ * the result does, acu_mul is part by part as in NumPy. Branch cuts, infinities and NaN of functions
+ * are C's (Annex G). acu_abs yields parts (f32 of c64). acu_sign: z / |z|. There is no order:
+ * acu_lt, acu_min, acu_clamp, acu_sort and the like refuse complex numbers. The parts as a view
+ * instead of a copy: acu_reinterpret(z, ACU_F32), which has twice as many along the last dimension.
+ */
+#define acu_conj(z) ACUI_UNARY(CONJ, z)
+#define acu_real(z) ACUI_UNARY(REAL, z)
+#define acu_imag(z) ACUI_UNARY(IMAG, z)
+#define acu_angle(z) ACUI_UNARY(ANGLE, z) /* in radians, -pi to pi */
+#define acu_complex(real, imag) ACUI_BINARY(COMPLEX, real, imag) /* of f32: c64; of f64: c128 */
 
 #define acu_where(condition, a, b) ACUI_TERNARY(WHERE, condition, a, b) /* the condition is bool */
 #define acu_clamp(x, low, high) ACUI_TERNARY(CLAMP, x, low, high)       /* NaN stays */

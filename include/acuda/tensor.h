@@ -15,7 +15,8 @@ typedef enum acu_dtype_kind {
     ACU_KIND_BOOL,
     ACU_KIND_UNSIGNED,
     ACU_KIND_SIGNED,
-    ACU_KIND_FLOAT
+    ACU_KIND_FLOAT,
+    ACU_KIND_COMPLEX
 } acu_dtype_kind;
 
 ACU_API const char *acu_dtype_name(acu_dtype dtype); /* "f32"; "?" for no dtype */
@@ -129,7 +130,8 @@ ACU_API acu_status acu_tensor_flatten(acu_tensor *tensor, acu_tensor **view);
 /*
  * The same bytes as elements of another type. If the element size differs, there are more or fewer
  * elements along the last dimension, which must then be contiguous. Errors: DTYPE (not an element
- * type), SHAPE, INVALID (not aligned to the element size).
+ * type), SHAPE, INVALID (not aligned to the element size). The parts of complex numbers: [n] of c64
+ * becomes [2 n] of f32, and, reshaped, [n, 2].
  */
 ACU_API acu_status acu_tensor_reinterpret(acu_tensor *tensor, acu_dtype dtype, acu_tensor **view);
 

@@ -32,8 +32,10 @@ static const acui_dl_type types[ACU_DTYPE_COUNT] = {
     [ACU_F8E5M2] = {ACUI_DL_F8E5M2, 8, 1},
     [ACU_F8E8M0FNU] = {ACUI_DL_F8E8M0FNU, 8, 1},
     [ACU_F4E2M1FNX2] = {ACUI_DL_F4E2M1FN, 4, 2},
+    [ACU_C64] = {ACUI_DL_COMPLEX, 64, 1},
+    [ACU_C128] = {ACUI_DL_COMPLEX, 128, 1},
 };
-_Static_assert(ACU_DTYPE_COUNT == 19, "each element type has a row above");
+_Static_assert(ACU_DTYPE_COUNT == 21, "each element type has a row above");
 
 acui_dl_type acui_dl_type_of(acu_dtype dtype)
 {

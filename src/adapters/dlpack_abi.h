@@ -24,6 +24,7 @@ typedef enum acui_dl_code {
     ACUI_DL_UINT = 1,
     ACUI_DL_FLOAT = 2,
     ACUI_DL_BFLOAT = 4,
+    ACUI_DL_COMPLEX = 5,
     ACUI_DL_BOOL = 6,
     ACUI_DL_F8E4M3FN = 10,
     ACUI_DL_F8E5M2 = 12,

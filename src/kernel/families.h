@@ -10,7 +10,8 @@
 
 /* X(name): kernels/name.cu */
 #define ACUI_FAMILIES(X) X(select) X(norm) X(image_rows)                                           \
-    X(elementwise_f) X(elementwise_d) X(elementwise_i) X(elementwise_l) X(convert_f) X(convert_d)  \
+    X(elementwise_f) X(elementwise_d) X(elementwise_i) X(elementwise_l) \
+    X(elementwise_z) X(complex_sums) X(convert_f) X(convert_d)  \
     X(make) X(reduce_f) X(reduce_d) X(reduce_l) X(random) X(softmax) X(matmul) X(copy) X(arrange)  \
     X(sort) X(scan) X(index) X(image_sample) X(image_warp) X(image_filter) X(image_levels)         \
     X(boxes) X(conv) X(pool) X(attention) X(attention_mma) X(fft) X(matmul_mma)

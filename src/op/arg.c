@@ -65,7 +65,17 @@ acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function)
         return acui_fail(ACU_ERR_INVALID, "%s wants a scalar, such as acu_f32(2)", function);
     if (!acu_dtype_bytes(acui_arg_dtype_of(arg)))
         return acui_fail(ACU_ERR_DTYPE, "%s: %d is no element type", function, (int)arg->dtype);
+    if (acui_arg_dtype_of(arg) == ACU_C128 && !arg->u.memory)
+        return acui_fail(ACU_ERR_INVALID, "%s: acu_c128 got no memory to copy from", function);
     return ACU_OK;
+}
+
+acui_scalar acui_arg_scalar_of(const acu_arg *scalar)
+{
+    acui_scalar of = {.bits = scalar->u.bits};
+    if (acui_arg_dtype_of(scalar) == ACU_C128)
+        memcpy(&of, scalar->u.memory, sizeof of);
+    return of;
 }
 
 /* Copies the memory of a struct argument, so that the caller may free its own. */
@@ -107,8 +117,12 @@ static inline acu_status keep_op(acu_op *op, const acu_arg *arg, size_t place)
     return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, place);
 }
 
-static inline acu_status keep_scalar(const acu_arg *arg, size_t place)
+static inline acu_status keep_scalar(acu_arg *arg, size_t place)
 {
+    if (arg->dtype == ACU_C128) { /* the kernel gets a struct of two doubles */
+        *arg = acu_arg_struct(arg->u.memory, 2 * sizeof(double));
+        return keep_struct(arg, place);
+    }
     return acu_dtype_bytes(acui_arg_dtype_of(arg))
                ? ACU_OK
                : acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,

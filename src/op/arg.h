@@ -28,6 +28,8 @@ static inline bool acui_arg_has_access(const acu_arg *arg)
 }
 acu_status acui_arg_refuse_access(const acu_arg *arg, size_t place); /* says that it is not */
 
+acui_scalar acui_arg_scalar_of(const acu_arg *scalar);
+
 /* Checks that the argument is a scalar, for `function`; an op in its place is consumed. */
 acu_status acui_arg_check_scalar(const acu_arg *arg, const char *function);
 

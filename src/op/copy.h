@@ -25,7 +25,8 @@ acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device,
                           acu_tensor *src, const acui_layout *layout);
 
 /* Append nodes that write an element's bits to all elements of a tensor on a device. */
-acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor, uint64_t bits);
+acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
+                          acui_scalar scalar);
 
 /* Among the nodes behind `last` (NULL: among all), join neighbouring small copies that do not touch
  * one another's data into one launch of a kernel. */

@@ -165,11 +165,13 @@ acu_status acui_plan_walk(acui_plan *plan, const acu_op *op, acu_device *device,
 /* ---- fills ---- */
 
 /* The element's bytes, repeated to fill 16. */
-static void repeat(uint64_t bits, size_t element, unsigned long long value[2])
+static void repeat(acui_scalar scalar, size_t element, unsigned long long value[2])
 {
+    uint64_t bits = scalar.bits;
     for (size_t have = element; have < 8; have *= 2)
         bits = (bits & ((UINT64_C(1) << 8 * have) - 1)) | bits << 8 * have;
-    value[0] = value[1] = bits;
+    value[0] = bits;
+    value[1] = element == 16 ? scalar.imaginary : bits;
 }
 
 static acu_status plan_memset(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
@@ -186,21 +188,24 @@ static acu_status plan_memset(acui_plan *plan, const acu_op *op, acu_tensor *ten
     return acui_node_touch(plan, node, tensor, ACU_WRITE);
 }
 
-acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor, uint64_t bits)
+acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
+                          acui_scalar scalar)
 {
     if (tensor->empty)
         return ACU_OK;
     acui_layout layout = acui_layout_of(tensor, tensor);
     size_t element = layout.element;
     acui_layout_sort(&layout);
-    if (element == 8 && (uint32_t)bits == (uint32_t)(bits >> 32))
+    if (element == 16 && scalar.bits == scalar.imaginary)
+        element = 8;
+    if (element == 8 && (uint32_t)scalar.bits == (uint32_t)(scalar.bits >> 32))
         element = 4;
     if (layout.rank == 0 && element <= 4) /* the driver's memset is as fast */
-        return plan_memset(plan, op, tensor, element, bits);
+        return plan_memset(plan, op, tensor, element, scalar.bits);
     acui_walk walk;
     unsigned unit = unit_of(&layout, place_of(tensor));
     make_walk(&layout, unit, &walk);
-    repeat(bits, layout.element, walk.value);
+    repeat(scalar, layout.element, walk.value);
     acu_config config = {.grid = {blocks_for(walk.units, THREADS * EACH), 1, 1},
                          .block = {THREADS, 1, 1}};
     acui_node *node = add_kernel(plan, op, tensor->buffer->device, "fill_walk", unit, config, &walk,

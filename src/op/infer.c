@@ -157,7 +157,7 @@ static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *place, a
 {
     acu_val value;
     ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
-    acu_status status = acui_check_fill(&value, op->u.scalar);
+    acu_status status = acui_check_fill(&value, op->u.fill.dtype);
     if (status == ACU_OK)
         return acui_values_push(values, value);
     acui_val_drop(&value);

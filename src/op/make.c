@@ -90,7 +90,7 @@ acu_op *acu_op_meta(acu_dtype dtype, acu_shape shape, acu_site site)
 
 /* ---- fill, and what is made of it ---- */
 
-acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
+acu_status acui_check_fill(const acu_val *value, acu_dtype dtype)
 {
     char words[96];
     if (value->kind != ACU_TENSOR)
@@ -100,9 +100,9 @@ acu_status acui_check_fill(const acu_val *value, acu_arg scalar)
         return acui_fail(ACU_ERR_SHARED, "%s is shared, for reading only, and can not be filled",
                          acui_tensor_words(t, words));
     ACUI_TRY(acui_tensor_check_write(t));
-    if (acui_arg_dtype_of(&scalar) != t->dtype)
+    if (dtype != t->dtype)
         return acui_fail(ACU_ERR_DTYPE, "%s can not be filled with a scalar of %s",
-                         acui_tensor_words(t, words), acu_dtype_name(acui_arg_dtype_of(&scalar)));
+                         acui_tensor_words(t, words), acu_dtype_name(dtype));
     if (t->buffer->kind != ACU_MEMORY_DEVICE && t->buffer->kind != ACU_MEMORY_FOREIGN &&
         t->buffer->kind != ACU_MEMORY_MANAGED)
         return acui_fail(ACU_ERR_NOT_SUPPORTED,
@@ -116,9 +116,9 @@ static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui
 {
     acu_val value;
     ACUI_TRY(acui_plan_input(plan, op, place, &value));
-    acu_status status = acui_check_fill(&value, op->u.scalar);
+    acu_status status = acui_check_fill(&value, op->u.fill.dtype);
     if (status == ACU_OK)
-        status = acui_plan_fill(plan, op, value.tensor, op->u.scalar.u.bits);
+        status = acui_plan_fill(plan, op, value.tensor, op->u.fill.scalar);
     if (status != ACU_OK) {
         acui_val_drop(&value);
         return status;
@@ -142,14 +142,22 @@ static acu_op *fill(acu_op *x, acu_arg scalar, const char *function, acu_site si
         return acui_op_failed(&(acui_op_class){.name = name_of(function)}, site);
     }
     acu_op *op = acui_op_unary(&acui_class_FILL, x, site);
-    if (!acui_op_is_oom(op))
-        op->u.scalar = scalar;
+    if (!acui_op_is_oom(op)) {
+        op->u.fill.dtype = acui_arg_dtype_of(&scalar);
+        op->u.fill.scalar = acui_arg_scalar_of(&scalar);
+    }
     return op;
 }
 
 acu_op *acu_op_fill(acu_op *x, acu_arg scalar, acu_site site)
 {
     return fill(x, scalar, "acu_fill", site);
+}
+
+/* The bits of a scalar that is no larger than 64 bits, or, of c128, has no imaginary part. */
+static acu_arg of_bits(acu_dtype dtype, const uint64_t (*bits)[2])
+{
+    return dtype == ACU_C128 ? acu_c128(bits) : acu_arg_scalar(dtype, (*bits)[0]);
 }
 
 /* An empty tensor, filled with the scalar; in messages both ops have the name of what the program
@@ -174,7 +182,8 @@ acu_op *acu_op_zeros(acu_dtype dtype, acu_shape shape, acu_site site)
                                  "wanted with acu_full");
         return acui_op_failed(&(acui_op_class){.name = "zeros"}, site);
     }
-    return new_filled(dtype, shape, acu_arg_scalar(dtype, 0), "acu_zeros", site);
+    static const uint64_t zero[2] = {0, 0};
+    return new_filled(dtype, shape, of_bits(dtype, &zero), "acu_zeros", site);
 }
 
 /* The bits of 1 in each dtype that is not an integer. */
@@ -187,8 +196,10 @@ static uint64_t one_bits(acu_dtype dtype)
         return 0x3F80u;
     case ACU_F32:
     case ACU_TF32:
+    case ACU_C64: /* the real part comes first */
         return 0x3F800000u;
     case ACU_F64:
+    case ACU_C128:
         return 0x3FF0000000000000u;
     case ACU_F8E4M3FN:
         return 0x38u;
@@ -205,7 +216,8 @@ static uint64_t one_bits(acu_dtype dtype)
 
 acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site)
 {
-    return new_filled(dtype, shape, acu_arg_scalar(dtype, one_bits(dtype)), "acu_ones", site);
+    const uint64_t one[2] = {one_bits(dtype), 0};
+    return new_filled(dtype, shape, of_bits(dtype, &one), "acu_ones", site);
 }
 
 /* ---- const ---- */

@@ -17,6 +17,11 @@
 #include <acuda/debug.h>
 #include <acuda/op.h>
 
+/* The bits of a scalar; of c128, those of its two parts. */
+typedef struct acui_scalar {
+    uint64_t bits, imaginary;
+} acui_scalar;
+
 #define ACUI_OP_NAME 48
 
 /* Kinds of ops: the id, and the name that messages use. Each has a class, acui_class_ID. */
@@ -99,7 +104,7 @@ struct acu_op {
         acu_pool *pool;                                         /* WITH_POOL: retained */
         acui_view *view;                                        /* views: its own (view.c) */
         struct { acu_dtype dtype; acu_shape shape; void *data; } make; /* EMPTY, CONST */
-        acu_arg scalar;                                         /* FILL */
+        struct { acu_dtype dtype; acui_scalar scalar; } fill;   /* FILL */
         struct acu_future *future;                              /* AFTER_FUTURE: retained */
         struct acu_graph *graph;                                /* REPLAY: retained */
         struct { acu_or_else_fn fn; } rescue;                   /* OR_ELSE */
@@ -212,7 +217,7 @@ acu_status acui_own_values(acu_val *values, size_t count);
  * planning it will say what is wrong; *value is undefined then. */
 bool acui_partition_take(acu_op *op, acu_val *value);
 /* Checks that planning and inferring share. */
-acu_status acui_check_fill(const acu_val *value, acu_arg scalar);
+acu_status acui_check_fill(const acu_val *value, acu_dtype dtype); /* the scalar's */
 acu_status acui_check_host_values(const acu_val *values, size_t count);
 /* Call the function of a custom op; *next is the op that it returns, taken. *device is `place` on
  * entry, and on return the device that the function was told. */

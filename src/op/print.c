@@ -77,9 +77,12 @@ static bool find_all(found *f, acu_op *op)
     return all;
 }
 
-static const char *scalar_words(uint64_t bits, acu_dtype dtype, char *text, size_t bytes)
+static const char *scalar_words(const acu_val *scalar, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s 0x%llx", acu_dtype_name(dtype), (unsigned long long)bits);
+    int n = snprintf(text, bytes, "%s 0x%llx", acu_dtype_name(scalar->dtype),
+                     (unsigned long long)scalar->bits);
+    if (scalar->dtype == ACU_C128)
+        snprintf(text + n, bytes - (size_t)n, " 0x%llx", (unsigned long long)scalar->imaginary);
     return text;
 }
 
@@ -91,7 +94,7 @@ static void print_own(acui_out *out, const acu_op *op)
         acui_print(out, " %s", acui_tensor_words(op->u.value.tensor, words));
     else if (op->class == &acui_class_VALUE)
         acui_print(out, " %s",
-                   scalar_words(op->u.value.bits, op->u.value.dtype, words, sizeof words));
+                   scalar_words(&op->u.value, words, sizeof words));
     else if (op->class == &acui_class_PARTITION)
         acui_print(out, " %s", acui_shape_words(op->u.value.tile, words));
     else if (op->class == &acui_class_EMPTY || op->class == &acui_class_CONST)

@@ -151,21 +151,30 @@ void acu_val_set_tensor(acu_val *value, acu_tensor *tensor)
         *value = (acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = tensor};
 }
 
+static acu_val scalar_value(const acu_arg *scalar)
+{
+    acui_scalar of = acui_arg_scalar_of(scalar);
+    return (acu_val){.kind = ACU_SCALAR,
+                     .dtype = acui_arg_dtype_of(scalar),
+                     .bits = of.bits,
+                     .imaginary = of.imaginary};
+}
+
 void acu_val_set_scalar(acu_val *value, acu_arg scalar)
 {
     if (value)
         acui_val_drop(value);
     acu_dtype dtype = acui_arg_dtype_of(&scalar);
-    if (value && scalar.kind == ACU_ARG_SCALAR && acu_dtype_bytes(dtype))
-        *value = (acu_val){.kind = ACU_SCALAR, .dtype = dtype, .bits = scalar.u.bits};
+    if (value && scalar.kind == ACU_ARG_SCALAR && acu_dtype_bytes(dtype) &&
+        (dtype != ACU_C128 || scalar.u.memory))
+        *value = scalar_value(&scalar);
 }
 
 acu_op *acu_op_scalar(acu_arg scalar, acu_site site)
 {
     if (acui_arg_check_scalar(&scalar, "acu_scalar") != ACU_OK)
         return acui_op_failed(&acui_class_VALUE, site);
-    acu_dtype dtype = acui_arg_dtype_of(&scalar);
-    return value_op((acu_val){.kind = ACU_SCALAR, .dtype = dtype, .bits = scalar.u.bits}, site);
+    return value_op(scalar_value(&scalar), site);
 }
 
 /* ---- tensors lent to callbacks of ops in flight ---------------------------------------------- */

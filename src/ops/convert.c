@@ -48,6 +48,10 @@ static acu_op *check(const acu_planning *p, acu_dtype to)
                            acui_value_words(x, words));
     acu_shape shape = acu_tensor_shape(x->tensor);
     acu_dtype from = acu_tensor_dtype(x->tensor);
+    if (acui_is_complex(from) && !acui_is_complex(to))
+        return acu_op_fail(ACU_ERR_DTYPE, "convert", p->site, "%s can not be converted to %s: say "
+                           "what of it (acu_real, acu_imag, acu_abs, acu_angle, acu_ne(x, 0))",
+                           acui_value_words(x, words), acu_dtype_name(to));
     if (from == ACU_F4E2M1FNX2 && to != from && acu_shape_elements(shape) > INT64_MAX / 2)
         return acu_op_fail(ACU_ERR_SHAPE, "convert", p->site, "%s can not be converted to %s: it "
                            "has more numbers than 64 bits count", acui_value_words(x, words),
@@ -130,19 +134,15 @@ static acu_op *plan_pairs(acu_planning *p, acu_dtype to)
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
-static acu_op *plan_convert(acu_planning *p)
+/* One launch, by a kernel that reads and writes `vector` elements at once. */
+static acu_op *launch(acu_planning *p, acu_dtype to, int of_x, int of_result, const char *family,
+                      const char *kernel, int64_t vector)
 {
-    acu_dtype to = *(const acu_dtype *)p->data;
-    acu_op *failed = check(p, to);
-    if (failed)
-        return failed;
     acu_tensor *x = p->values[0].tensor;
-    acu_dtype from = acu_tensor_dtype(x);
-    if (from != to && (from == ACU_F4E2M1FNX2 || to == ACU_F4E2M1FNX2))
-        return plan_pairs(p, to);
     acu_shape shape = acu_tensor_shape(x);
-    acui_elementwise params = {.elements = acu_shape_elements(shape)};
-    char class = route(from, to, &params.at[1].dtype, &params.at[0].dtype);
+    acui_elementwise params = {.elements = acu_shape_elements(shape), .op = ACU_OP_COPY};
+    params.at[0].dtype = of_result;
+    params.at[1].dtype = of_x;
     acui_layout(&params.index, params.at, shape, (const acu_tensor *[]){p->out.tensor, x}, 2);
     params.linear = acui_is_linear(&params.index, params.at, 2);
     acu_op *out = acui_result(p, "convert", to, shape);
@@ -151,11 +151,38 @@ static acu_op *plan_convert(acu_planning *p)
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_struct(&params, sizeof params)};
-    int64_t each = (class == 'f' ? 4 : 2) * ACUI_UNROLL * ACUI_BLOCK;
-    char family[16], kernel[16];
+    int64_t each = vector * ACUI_UNROLL * ACUI_BLOCK;
+    return acui_run(p, "convert", family, kernel, acui_blocks(params.elements, each), args, 3);
+}
+
+/* To c64 or c128. The kernel reads f32, f64 and both of these; others become the parts' dtype
+ * first. */
+static acu_op *plan_complex(acu_planning *p, acu_dtype from, acu_dtype to)
+{
+    if (acui_is_complex(from) || from == ACU_F32 || from == ACU_F64)
+        return launch(p, to, (int)from, (int)to, "acuda.elementwise_z", "unary_z", 1);
+    acu_op *x = acu_op_take(&p->values[0], p->site);
+    x = acu_op_convert(x, acui_part_of(to), p->site);
+    return acui_into(p, acu_op_convert(x, to, p->site));
+}
+
+static acu_op *plan_convert(acu_planning *p)
+{
+    acu_dtype to = *(const acu_dtype *)p->data;
+    acu_op *failed = check(p, to);
+    if (failed)
+        return failed;
+    acu_tensor *x = p->values[0].tensor;
+    acu_dtype from = acu_tensor_dtype(x);
+    if (acui_is_complex(to))
+        return plan_complex(p, from, to);
+    if (from != to && (from == ACU_F4E2M1FNX2 || to == ACU_F4E2M1FNX2))
+        return plan_pairs(p, to);
+    int of_x, of_result;
+    char class = route(from, to, &of_x, &of_result), family[16], kernel[16];
     launch_name(class == 'f' ? 'f' : 'd', family, kernel, "convert");
     kernel[8] = class; /* what goes by 64-bit integers is in the family of double */
-    return acui_run(p, "convert", family, kernel, acui_blocks(params.elements, each), args, 3);
+    return launch(p, to, of_x, of_result, family, kernel, class == 'f' ? 4 : 2);
 }
 
 acu_op *acu_op_convert(acu_op *x, acu_dtype dtype, acu_site site)

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-enum of { FLOAT, NUMBER, INTEGER, BITS, ANY };
-enum result { SAME, BOOL };
+enum of { FLOAT, NUMBER, INTEGER, BITS, ANY, FLOAT_C, NUMBER_C, ANY_C, COMPLEX, PARTS };
+enum result { SAME, BOOL, PART, WHOLE };
 
 static const struct {
     const char *name;
@@ -41,10 +41,18 @@ typedef struct plan {
 static bool takes(enum of of, acu_dtype dtype)
 {
     bool real = acui_class_of(dtype) == 'f' || acui_class_of(dtype) == 'd';
+    if (acui_is_complex(dtype))
+        return of >= FLOAT_C && of <= COMPLEX;
     switch (of) {
+    case COMPLEX:
+        return false;
+    case PARTS:
+        return dtype == ACU_F32 || dtype == ACU_F64;
     case FLOAT:
+    case FLOAT_C:
         return real;
     case NUMBER:
+    case NUMBER_C:
         return acui_class_of(dtype) && dtype != ACU_BOOL;
     case INTEGER:
         return acui_class_of(dtype) && !real && dtype != ACU_BOOL;
@@ -60,8 +68,21 @@ static const char *of_words(enum of of)
     static const char *const words[] = {"floating point (f16, bf16, f32, f64)",
                                         "numbers (floating point or integers)", "integers",
                                         "integers and bool",
-                                        "numbers and bool"};
+                                        "numbers and bool",
+                                        "floating point (f16, bf16, f32, f64) and complex numbers",
+                                        "numbers (floating point, complex or integers)",
+                                        "numbers and bool",
+                                        "complex numbers (c64, c128)",
+                                        "f32 or f64"};
     return words[of];
+}
+
+/* Why there is no such operation of complex numbers; "" for others. */
+static const char *no_order(acu_elementwise kind, acu_dtype dtype)
+{
+    bool orders = kind == ACU_OP_MIN || kind == ACU_OP_MAX || kind == ACU_OP_CLAMP ||
+                  (kind >= ACU_OP_LT && kind <= ACU_OP_GE);
+    return orders && acui_is_complex(dtype) ? ": complex numbers have no order" : "";
 }
 
 /* Returns a failed op if operand i does not fit those before it, else NULL. */
@@ -85,8 +106,9 @@ static acu_op *check_tensor(plan *e, size_t i)
     if (condition)
         return NULL;
     if (!takes(kinds[e->kind].of, dtype))
-        return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s takes %s; operand %zu is %s",
-                           e->name, of_words(kinds[e->kind].of), i, acui_value_words(value, words));
+        return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s takes %s; operand %zu is %s%s",
+                           e->name, of_words(kinds[e->kind].of), i, acui_value_words(value, words),
+                           no_order(e->kind, dtype));
     if (e->dtype && dtype != e->dtype)
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s: operand %zu is %s, but one "
                            "before it is of %s; acu_convert makes them equal", e->name, i,
@@ -128,7 +150,8 @@ static acu_op *check(plan *e)
  * size. */
 static int stored_as(const plan *e, acu_dtype dtype)
 {
-    static const acu_dtype words[] = {[1] = ACU_U8, [2] = ACU_U16, [4] = ACU_I32, [8] = ACU_I64};
+    static const acu_dtype words[] = {
+        [1] = ACU_U8, [2] = ACU_U16, [4] = ACU_I32, [8] = ACU_I64, [16] = ACU_C128};
     bool moves = e->kind == ACU_OP_WHERE && dtype != ACU_BOOL;
     return (int)(moves ? words[acu_dtype_bytes(dtype)] : dtype);
 }
@@ -136,17 +159,34 @@ static int stored_as(const plan *e, acu_dtype dtype)
 static acu_op *fill_scalar(plan *e, size_t i, acui_operand *at)
 {
     char why[ACUI_OPS_WORDS];
-    uint64_t bits = 0;
+    uint64_t bits[2] = {0, 0};
+    const acu_val *number = &e->p->values[i];
     acu_dtype dtype = e->kind == ACU_OP_WHERE && i == 0 ? ACU_BOOL : e->dtype;
-    bool fits = e->kind == ACU_OP_WHERE
-                    ? acui_stored_bits(&e->p->values[i], dtype, &bits, why)
-                    : acui_scalar_bits(&e->p->values[i], dtype, &bits, why);
+    bool fits = kinds[e->kind].result == WHOLE ? acui_scalar_bits(number, ACU_F64, bits, why)
+                : e->kind == ACU_OP_WHERE      ? acui_stored_bits(number, dtype, bits, why)
+                : acui_is_complex(dtype)       ? acui_scalar_parts(number, bits, why)
+                                               : acui_scalar_bits(number, dtype, bits, why);
     if (!fits)
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s: operand %zu: %s", e->name, i,
                            why);
     at->is_scalar = 1;
-    at->scalar = bits;
+    at->scalar = bits[0];
+    at->imaginary = bits[1];
     return NULL;
+}
+
+static acu_dtype result_of(const plan *e)
+{
+    switch (kinds[e->kind].result) {
+    case BOOL:
+        return ACU_BOOL;
+    case PART:
+        return acui_part_of(e->dtype);
+    case WHOLE:
+        return acui_whole_of(e->dtype);
+    default:
+        return e->dtype;
+    }
 }
 
 static acu_op *fill_params(plan *e)
@@ -156,7 +196,7 @@ static acu_op *fill_params(plan *e)
     p->elements = acu_shape_elements(e->shape);
     p->op = (int)(e->kind == ACU_OP_INVERT && e->dtype == ACU_BOOL ? ACU_OP_NOT : e->kind);
     p->unsigned_order = e->dtype == ACU_U32 || e->dtype == ACU_U64;
-    p->at[0].dtype = kinds[e->kind].result == BOOL ? ACU_BOOL : stored_as(e, e->dtype);
+    p->at[0].dtype = stored_as(e, result_of(e));
     for (size_t i = 0; i < e->p->count; i++) {
         const acu_val *value = &e->p->values[i];
         acui_operand *at = &p->at[1 + i];
@@ -173,15 +213,25 @@ static acu_op *fill_params(plan *e)
     return NULL;
 }
 
+/* The class of kernels that do it; 'z': kernels/complex.cu. */
+static char class_of(const plan *e)
+{
+    const size_t bytes = acu_dtype_bytes(e->dtype);
+    if (e->kind == ACU_OP_WHERE)
+        return bytes == 16 ? 'z' : bytes == 8 ? 'l' : 'i';
+    return acui_is_complex(e->dtype) || kinds[e->kind].result == WHOLE ? 'z'
+                                                                       : acui_class_of(e->dtype);
+}
+
 static acu_op *launch(plan *e, acu_op *out)
 {
     static const char *const arity[] = {"", "unary", "binary", "ternary"};
-    char class = e->kind == ACU_OP_WHERE ? (acu_dtype_bytes(e->dtype) == 8 ? 'l' : 'i')
-                                         : acui_class_of(e->dtype);
-    char family[32], kernel[32];
+    char class = class_of(e), family[32], kernel[32];
     snprintf(family, sizeof family, "acuda.elementwise_%c", class);
     /* from sqrt to erf in the list of kinds */
-    bool function = e->kind >= ACU_OP_SQRT && e->kind <= ACU_OP_ERF;
+    bool function = (e->kind >= ACU_OP_SQRT && e->kind <= ACU_OP_ERF) ||
+                    (class == 'z' && (e->kind == ACU_OP_ABS || e->kind == ACU_OP_SIGN ||
+                                      e->kind == ACU_OP_ANGLE));
     snprintf(kernel, sizeof kernel, "%s_%c", function ? "function" : arity[e->p->count], class);
     acu_arg args[2 + 3];
     size_t count = 0;
@@ -191,7 +241,7 @@ static acu_op *launch(plan *e, acu_op *out)
                             ? acu_arg_op(acu_op_take(&e->p->values[i], e->p->site), ACU_READ)
                             : acu_u64(0);
     args[count++] = acu_arg_struct(&e->params, sizeof e->params);
-    int64_t vector = class == 'f' || class == 'i' ? 4 : 2;
+    int64_t vector = class == 'f' || class == 'i' ? 4 : class == 'z' ? 1 : 2;
     int64_t unroll = function ? ACUI_FUNCTION_UNROLL : ACUI_UNROLL;
     int64_t blocks = acui_blocks(e->params.elements, vector * unroll * ACUI_BLOCK);
     return acui_run(e->p, e->name, family, kernel, blocks, args, count);
@@ -202,7 +252,7 @@ static acu_op *plan_elementwise(acu_planning *p)
     acu_elementwise kind = *(const acu_elementwise *)p->data;
     plan e = {.p = p, .kind = kind, .name = kinds[kind].name};
     acu_op *failed = check(&e);
-    acu_dtype result = kinds[kind].result == BOOL ? ACU_BOOL : e.dtype;
+    acu_dtype result = result_of(&e);
     if (!failed && acu_shape_elements(e.shape) < 0)
         return acui_result(p, e.name, result, e.shape); /* which says that there are too many
                                                          * elements */

@@ -24,6 +24,22 @@ acu_op *acu_op_number_u64(unsigned long long number, acu_site site)
     return acu_op_scalar(acu_u64(number), site);
 }
 
+acu_op *acu_op_number_c128(double real, double imaginary, acu_site site)
+{
+    const double parts[2] = {real, imaginary};
+    return acu_op_scalar(acu_c128(parts), site);
+}
+
+acu_dtype acui_part_of(acu_dtype dtype)
+{
+    return dtype == ACU_C64 ? ACU_F32 : dtype == ACU_C128 ? ACU_F64 : dtype;
+}
+
+acu_dtype acui_whole_of(acu_dtype dtype)
+{
+    return dtype == ACU_F32 ? ACU_C64 : dtype == ACU_F64 ? ACU_C128 : ACU_NO_DTYPE;
+}
+
 char acui_class_of(acu_dtype dtype)
 {
     switch (dtype) {
@@ -38,7 +54,10 @@ char acui_class_of(acu_dtype dtype)
     case ACU_U64:
         return 'l';
     default:
-        return acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT || acu_dtype_bytes(dtype) == 0 ? 0 : 'i';
+        return acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT || acui_is_complex(dtype) ||
+                       acu_dtype_bytes(dtype) == 0
+                   ? 0
+                   : 'i';
     }
 }
 
@@ -138,6 +157,11 @@ static bool whole_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, c
 
 bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why)
 {
+    if (acui_is_complex(scalar->dtype)) {
+        snprintf(why, ACUI_OPS_WORDS, "a complex number can not be one of %s",
+                 acu_dtype_name(dtype));
+        return false;
+    }
     if (!acui_class_of(scalar->dtype)) {
         snprintf(why, ACUI_OPS_WORDS, "a scalar of %s can not be computed with",
                  acu_dtype_name(scalar->dtype));
@@ -157,6 +181,22 @@ bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, ch
     default:
         return whole_bits(scalar, dtype, bits, why);
     }
+}
+
+bool acui_scalar_parts(const acu_val *scalar, uint64_t parts[2], char *why)
+{
+    parts[0] = scalar->bits;
+    parts[1] = scalar->imaginary;
+    if (scalar->dtype == ACU_C128)
+        return true;
+    parts[1] = 0; /* +0 */
+    if (scalar->dtype != ACU_C64)
+        return acui_scalar_bits(scalar, ACU_F64, &parts[0], why);
+    for (int i = 0; i < 2; i++) {
+        double part = (double)number_of_f32((uint32_t)(scalar->bits >> 32 * i));
+        memcpy(&parts[i], &part, sizeof part);
+    }
+    return true;
 }
 
 /* To the nearest integer, ties to even, for 0 <= x < 2^52. */
@@ -186,8 +226,25 @@ static uint64_t small_bits(double number, int exponent_bits, int fraction_bits)
     return sign | (bits < infinite ? bits : infinite);
 }
 
-bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why)
+static uint32_t rounded(uint64_t bits)
 {
+    double number;
+    uint32_t word;
+    memcpy(&number, &bits, sizeof number);
+    float single = (float)number;
+    memcpy(&word, &single, sizeof word);
+    return word;
+}
+
+bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t bits[2], char *why)
+{
+    bits[1] = 0;
+    if (acui_is_complex(dtype)) {
+        bool fits = acui_scalar_parts(scalar, bits, why);
+        if (fits && dtype == ACU_C64)
+            bits[0] = (uint64_t)rounded(bits[1]) << 32 | rounded(bits[0]);
+        return fits;
+    }
     if (!acui_scalar_bits(scalar, dtype, bits, why))
         return false;
     if (dtype == ACU_F16)

@@ -17,11 +17,22 @@ const char *acui_value_words(const acu_val *value, char *text);
  * none. */
 char acui_class_of(acu_dtype dtype);
 
+/* Complex dtypes have kernels of their own (kernels/complex.cuh), so acui_class_of is 0 for them. The
+ * dtype of their parts, and back; of others, themselves, and ACU_NO_DTYPE. */
+static inline bool acui_is_complex(acu_dtype dtype)
+{
+    return acu_dtype_kind_of(dtype) == ACU_KIND_COMPLEX;
+}
+acu_dtype acui_part_of(acu_dtype dtype);
+acu_dtype acui_whole_of(acu_dtype dtype);
+/* The scalar as a complex number: the bits of two doubles. False: it can not be computed with. */
+bool acui_scalar_parts(const acu_val *scalar, uint64_t parts[2], char *why);
+
 /* The bits that a kernel of the dtype's class gets for the scalar, as a number of `dtype`. False:
  * it can not be one; *why says so. */
 bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why);
-/* The bits as they are stored in memory: rounded to the nearest, ties to even. */
-bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why);
+/* The bits as they are stored in memory: rounded to the nearest, ties to even. Of c128, two words. */
+bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t bits[2], char *why);
 
 /* NumPy's rule: *shape becomes what it and `with` broadcast to; false: they do not. */
 bool acui_broadcast(acu_shape *shape, acu_shape with);

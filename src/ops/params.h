@@ -19,7 +19,7 @@
  *
  * acui_index: turns a row-major index over `dim` into one index per dimension; dim[0] is the
  * slowest. `wide`: elements do not fit into 31 bits. acui_operand: strides, or, for an operand
- * without memory (is_scalar), the bits of a float, double, int or 64-bit int.
+ * without memory (is_scalar), the bits of a float, double, int or 64-bit int, or of two doubles.
  */
 #define ACUI_LAYOUT_TYPES                                                                          \
     typedef struct acui_index {                                                                    \
@@ -30,7 +30,7 @@
     } acui_index;                                                                                  \
     typedef struct acui_operand {                                                                  \
         long long stride[ACUI_RANK];                                                               \
-        unsigned long long scalar;                                                                 \
+        unsigned long long scalar, imaginary;                                                      \
         int dtype;                                                                                 \
         int is_scalar;                                                                             \
     } acui_operand;                                                                                \

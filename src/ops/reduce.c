@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum of { FLOAT, ANY };
-enum result { SAME, WIDE, BOOL, INDEX };
+enum of { FLOAT_C, ANY, ANY_C };
+enum result { SAME, PART, WIDE, BOOL, INDEX };
 
 static const struct {
     const char *name;
@@ -70,6 +70,48 @@ static acu_op *read_dims(plan *r)
     return NULL;
 }
 
+/* 'z': complex (kernels/complex_sums.cu). */
+static char class_of(acu_dtype dtype)
+{
+    char class = acui_is_complex(dtype) ? 'z' : acui_class_of(dtype);
+    return class == 'i' ? 'l' : class;
+}
+
+/* What the reduction takes, if it does not take the dtype. */
+static const char *wanted(const plan *r, acu_dtype dtype)
+{
+    char class = class_of(dtype);
+    bool real = class == 'f' || class == 'd';
+    switch (kinds[r->what.kind].of) {
+    case FLOAT_C:
+        return real || class == 'z' ? NULL : "floating point and complex numbers";
+    case ANY_C:
+        return class ? NULL : "numbers and bool";
+    default:
+        return class == 'z' ? "numbers that have an order, and bool"
+               : class      ? NULL
+                            : "numbers and bool";
+    }
+}
+
+static acu_dtype result_of(const plan *r, acu_dtype dtype)
+{
+    switch (kinds[r->what.kind].result) {
+    case BOOL:
+        return ACU_BOOL;
+    case INDEX:
+        return ACU_I64;
+    case PART:
+        return acui_part_of(dtype);
+    case WIDE:
+        if (class_of(dtype) == 'l')
+            return acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED ? ACU_U64 : ACU_I64;
+        return dtype;
+    default:
+        return dtype;
+    }
+}
+
 static acu_op *check(plan *r)
 {
     char words[ACUI_OPS_WORDS];
@@ -80,18 +122,10 @@ static acu_op *check(plan *r)
     r->x = value->tensor;
     r->shape = acu_tensor_shape(r->x);
     acu_dtype dtype = acu_tensor_dtype(r->x);
-    char class = acui_class_of(dtype);
-    if (!class || (kinds[r->what.kind].of == FLOAT && class != 'f' && class != 'd'))
+    if (wanted(r, dtype))
         return acu_op_fail(ACU_ERR_DTYPE, r->name, r->p->site, "%s takes %s, not %s", r->name,
-                           class ? "floating point" : "numbers and bool",
-                           acui_value_words(value, words));
-    bool whole = class == 'i' || class == 'l';
-    enum result result = kinds[r->what.kind].result;
-    r->to = result == BOOL ? ACU_BOOL
-            : result == INDEX ? ACU_I64
-            : result == WIDE && whole
-                ? (acu_dtype_kind_of(dtype) == ACU_KIND_UNSIGNED ? ACU_U64 : ACU_I64)
-                : dtype;
+                           wanted(r, dtype), acui_value_words(value, words));
+    r->to = result_of(r, dtype);
     return read_dims(r);
 }
 
@@ -184,6 +218,10 @@ static void lay_out(plan *r)
     p->group = power_above(acui_parts(p->reduced_count, 16), ACUI_BLOCK);
     int least = power_above(p->reduced_count, 8);
     p->group = p->group > least ? p->group : least;
+    if (r->columns && class_of(acu_tensor_dtype(r->x)) == 'z') {
+        r->columns = false; /* but a thread for each */
+        p->group = 1;
+    }
     if (!r->columns) {
         cut(r, acui_parts(p->kept_count, ACUI_BLOCK / p->group), 1, 4096);
     } else { /* a block takes eight rows at a time, and is faster with more of them */
@@ -217,9 +255,8 @@ static acu_op *finish(plan *r, acu_op *out, acu_op *partial, const char *family,
 
 static acu_op *launch(plan *r, acu_op *out)
 {
-    char class = acui_class_of(acu_tensor_dtype(r->x)), family[32], kernel[32];
-    class = class == 'i' ? 'l' : class;
-    snprintf(family, sizeof family, "acuda.reduce_%c", class);
+    char class = class_of(acu_tensor_dtype(r->x)), family[32], kernel[32];
+    snprintf(family, sizeof family, class == 'z' ? "acuda.complex_sums" : "acuda.reduce_%c", class);
     snprintf(kernel, sizeof kernel, "%s%s%c", r->columns ? "columns_" : r->arg ? "" : "rows_",
              r->arg ? "args_" : "", class);
     acu_op *x = acu_op_take(&r->p->values[0], r->p->site);
@@ -229,7 +266,8 @@ static acu_op *launch(plan *r, acu_op *out)
                                 acu_arg_struct(&r->params, sizeof r->params)};
         return acui_run(r->p, r->name, family, kernel, blocks, args, 4);
     }
-    int64_t values = r->params.kept_count * r->params.splits * (r->arg ? 2 : 1);
+    int64_t values = r->params.kept_count * r->params.splits *
+                     (r->arg || class == 'z' ? 2 : 1);
     const acu_arg args[] = {
         acu_u64(0), acu_arg_op(x, ACU_READ),
         acu_arg_op(acu_op_named(acu_op_empty(ACU_F64, ACU_SHAPE(values), r->p->site), r->name),

@@ -28,7 +28,8 @@ def offers_bool():
     return True
 
 
-for dtype in ("bool", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8"):
+for dtype in ("bool", "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "c8",
+              "c16"):
     if dtype != "bool" or offers_bool():
         both_ways((np.arange(24).reshape(2, 3, 4) % 7).astype(dtype))
 print("all element types go both ways")
@@ -89,7 +90,8 @@ gc.collect()
 assert acuda.drain() >= 0 and sys.getrefcount(y) == count
 print("an array is released when acuda is done with it and drained")
 
-for wrong, words in ((whole[::-1], "negative"), (np.zeros((1,) * 7, np.float32), "7 dimensions"), (np.zeros(3, np.complex64), "type 5")):
+for wrong, words in ((whole[::-1], "negative"), (np.zeros((1,) * 7, np.float32), "7 dimensions"),
+                     (np.zeros(3, np.longdouble), "128 bits")):
     try:
         device.take(wrong)
     except (acuda.Error, BufferError) as error:

@@ -80,6 +80,11 @@ static const struct {
 #define NUMBER false
 #define INTEGER false
 #define FLOAT false
+#define ANY_C true
+#define NUMBER_C false
+#define FLOAT_C false
+#define COMPLEX false
+#define PARTS false
 #define ACU_X(id, name, operands, of, result) {name, operands, of},
     ACU_ELEMENTWISE_OPS(ACU_X)
 #undef ACU_X

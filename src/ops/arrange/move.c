@@ -131,7 +131,8 @@ acu_op *acui_arrange(acu_planning *p, const acui_arranging *a, acu_op *out, acui
     acui_moves params = {.count = (int)count,
                          .triangle = a->triangle,
                          .diagonal = a->diagonal,
-                         .fill = repeated(a->fill, a->element)};
+                         .fill = {repeated(a->fill[0], a->element)}};
+    params.fill[1] = a->element == 16 ? a->fill[1] : params.fill[0];
     acu_arg args[ACUI_MOVES + 2] = {acu_arg_op(out, first == 0 ? ACU_WRITE : ACU_UPDATE)};
     int64_t blocks = 0;
     char kernel[16];

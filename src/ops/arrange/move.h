@@ -31,7 +31,7 @@ typedef struct acui_box {
 typedef struct acui_arranging {
     const char *name;
     size_t element; /* bytes */
-    uint64_t fill;  /* the bits of an element */
+    uint64_t fill[2]; /* the bits of an element; the second word: of c128 */
     int triangle;   /* acui_triangle */
     int64_t diagonal;
 } acui_arranging;

@@ -55,7 +55,7 @@ static void set_axis(acui_axis *axis, int mode, int64_t before)
 }
 
 /* The bits of the number that fills, which is the second operand. */
-static acu_op *read_number(acu_planning *p, const padding *pad, acu_dtype dtype, uint64_t *bits)
+static acu_op *read_number(acu_planning *p, const padding *pad, acu_dtype dtype, uint64_t bits[2])
 {
     char why[ACUI_OPS_WORDS];
     const acu_val *number = &p->values[1];
@@ -64,11 +64,12 @@ static acu_op *read_number(acu_planning *p, const padding *pad, acu_dtype dtype,
                            "%s takes a number to fill with, not "
                            "%s",
                            pad->name, acui_value_words(number, why));
-    *bits = number->bits;
-    bool zero = number->bits == 0 && dtype != ACU_F8E8M0FNU;
+    bits[0] = number->bits;
+    bits[1] = number->imaginary;
+    bool zero = number->bits == 0 && number->imaginary == 0 && dtype != ACU_F8E8M0FNU;
     if (number->dtype == dtype || zero)
         return NULL;
-    if (!acui_class_of(dtype))
+    if (!acui_class_of(dtype) && !acui_is_complex(dtype))
         return acu_op_fail(ACU_ERR_DTYPE, pad->name, p->site,
                            "%s of %s takes 0 or a scalar of that "
                            "dtype",
@@ -94,7 +95,7 @@ static acu_op *plan_pad(acu_planning *p)
     if (!failed)
         failed = check_source(p, pad, shape);
     if (!failed && pad->mode == ACUI_MOVE_FILL)
-        failed = read_number(p, pad, dtype, &a.fill);
+        failed = read_number(p, pad, dtype, a.fill);
     if (failed)
         return failed;
     for (int d = 0; d < shape.rank; d++)

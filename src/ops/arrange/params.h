@@ -42,7 +42,7 @@ typedef struct acui_moves {
     int count;
     int triangle; /* of the last two dimensions, which are then not merged; the rest becomes 0 */
     long long diagonal;
-    unsigned long long fill; /* repeated to 8 bytes */
+    unsigned long long fill[2]; /* repeated to 16 bytes */
     acui_move move[ACUI_MOVES];
 } acui_moves;
 

@@ -24,12 +24,12 @@ static acu_op *parameter(acu_planning *p, const char *name, size_t i, const acu_
     char words[ACUI_OPS_WORDS], of[ACUI_OPS_WORDS];
     const acu_val *value = &p->values[i];
     acu_shape shape = acu_tensor_shape(x);
-    uint64_t bits;
+    uint64_t bits[2];
     *stride = 0;
     if (value->kind == ACU_SCALAR) {
-        if (!acui_stored_bits(value, acu_tensor_dtype(x), &bits, words))
+        if (!acui_stored_bits(value, acu_tensor_dtype(x), bits, words))
             return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "%s: %s", name, words);
-        return acu_op_full(ACU_SHAPE(1), acu_arg_scalar(acu_tensor_dtype(x), bits), p->site);
+        return acu_op_full(ACU_SHAPE(1), acu_arg_scalar(acu_tensor_dtype(x), bits[0]), p->site);
     }
     if (value->kind != ACU_TENSOR || acu_tensor_dtype(value->tensor) != acu_tensor_dtype(x) ||
         acu_tensor_shape(value->tensor).rank != 1 ||

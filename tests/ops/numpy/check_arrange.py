@@ -2,7 +2,7 @@
 """concat to triu beside NumPy's functions, which have nearly the same names."""
 import numpy as np
 
-from data import ALL, LAYOUTS, close, dims, numbers, op, refused, run, run_into, same, tensor
+from data import ALL, COMPLEX, LAYOUTS, close, dims, numbers, op, refused, run, run_into, same, tensor
 
 MODES = ("edge", "reflect", "symmetric", "wrap")
 
@@ -39,7 +39,7 @@ def padded(x, widths, mode):
 
 SHAPES = ((5,), (1,), (64,), (3, 4), (7, 32), (2, 1, 6), (3, 5, 16), (1, 2, 3, 2, 2, 3), (2, 9001))
 
-for dtype in ALL:
+for dtype in ALL + COMPLEX:
     for shape in SHAPES if dtype in ("uint8", "float32") else SHAPES[1::3]:
         x = numbers(dtype, shape)
         for axis in {0, -1}:
@@ -76,7 +76,7 @@ same(run(op("roll", "xin", wide, 0, 5)), np.arange(6, dtype=np.int64).reshape(1,
 del wide
 print("edges")
 
-for dtype in ALL:
+for dtype in ALL + COMPLEX:
     for shape in ((3, 4), (2, 5, 16), (7,)):
         for axis in {0, len(shape) - 1, -1}:
             for count in (1, 2, 3, 9):

@@ -13,12 +13,13 @@ from acuda import Shape, Site
 _lib = acuda._lib
 _SITE = acuda._SITE
 ACU_DTYPES = ("none bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 tf32 f64 f8e4m3fn f8e5m2 f8e8m0fnu "
-              "f4e2m1fnx2").split()
+              "f4e2m1fnx2 c64 c128").split()
 OF_NUMPY = {"bool": "bool", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8",
             "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "float32": "f32",
-            "float64": "f64"}
+            "float64": "f64", "complex64": "c64", "complex128": "c128"}
 TO_NUMPY = {name: np.dtype(of) for of, name in OF_NUMPY.items()}
-ALL = tuple(OF_NUMPY)
+COMPLEX = ("complex64", "complex128")
+ALL = tuple(d for d in OF_NUMPY if d not in COMPLEX)
 INTEGERS = tuple(d for d in ALL if "int" in d)
 FLOATS = ("float16", "float32", "float64")
 
@@ -244,6 +245,8 @@ def numbers(dtype, shape, low=-50, high=50):
     if dtype.startswith("u"):
         low = 0
     x = generator.integers(low, high, shape)
+    if dtype.startswith("complex"):
+        return (x / 4 + 1j * (generator.integers(low, high, shape) / 4)).astype(dtype)
     return (x / 4 if dtype.startswith("f") else x).astype(dtype)
 
 
