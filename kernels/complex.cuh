@@ -31,6 +31,10 @@ ACUI_DEVICE acui_complex operator*(acui_complex a, acui_complex b)
 {
     return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
+ACUI_DEVICE acui_complex acui_add_product(acui_complex a, acui_complex b, acui_complex c)
+{
+    return {fma(a.x, b.x, fma(-a.y, b.y, c.x)), fma(a.x, b.y, fma(a.y, b.x, c.y))};
+}
 /* What a number is multiplied by so that sums and products of its parts neither overflow nor lose
  * bits at the lower end. */
 ACUI_DEVICE double acui_scale_of(acui_complex z)

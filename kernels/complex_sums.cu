@@ -4,6 +4,7 @@
  * matrices. All of it is added up in double.
  */
 #include "complex.cuh"
+#include "matmul.cuh"
 
 #include "../src/ops/scan/params.h"
 
@@ -123,3 +124,35 @@ ACUI_Z end_z(char *out, const C *partial, acui_reduction p)
         __syncthreads();
     }
 }
+
+/* ---- running products ---------------------------------------------------------------------------- */
+
+/* A thread goes along a chunk of a row; without `out`, only the chunk's total is wanted. */
+ACUI_Z scan_columns_z(char *out, const char *x, C *totals, acui_scan p)
+{
+    for (long long u = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; u < p.rows.rows * p.chunks;
+         u += (long long)gridDim.x * ACUI_BLOCK) {
+        const long long chunk = u / p.rows.rows, row = u - chunk * p.rows.rows;
+        const long long end = min((chunk + 1) * p.chunk, p.rows.count);
+        long long at[2];
+        C run = {1.0, 0.0};
+        acui_offsets<2>(p.rows.kept, p.rows.at, row, at);
+        for (long long c = 0; out && c < chunk; c++)
+            run = run * totals[c * p.rows.rows + row];
+        acui_z::with(p.dtype, [&](auto format) ACUI_INLINE {
+            typedef decltype(format) F;
+            for (long long i = chunk * p.chunk; i < end; i++) {
+                run = run * F::template read_one<C>(x + (at[1] + i * p.rows.stride[1]) * F::BYTES);
+                if (out)
+                    F::write_one(out + (at[0] + i * p.rows.stride[0]) * F::BYTES, run);
+            }
+        });
+        if (!out)
+            totals[u] = run;
+    }
+}
+
+/* ---- products of matrices ------------------------------------------------------------------------ */
+
+ACUI_MATMUL(matmul_z, acui_z, 64, 8, 4)
+ACUI_MATMUL(matmul_small_z, acui_z, 32, 16, 2)

@@ -47,6 +47,8 @@ ACUI_DEVICE void acui_move_element(char *out, long long to, const char *x, long 
         ((unsigned short *)out)[to] = x ? ((const unsigned short *)x)[from] : 0;
     else if (bytes == 4)
         ((unsigned *)out)[to] = x ? ((const unsigned *)x)[from] : 0;
+    else if (bytes == 16)
+        ((uint4 *)out)[to] = x ? ((const uint4 *)x)[from] : make_uint4(0, 0, 0, 0);
     else
         ((unsigned long long *)out)[to] = x ? ((const unsigned long long *)x)[from] : 0;
 }

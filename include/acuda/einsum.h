@@ -21,7 +21,7 @@ ACU_BEGIN
  *
  * Two operands are multiplied by acu_matmul, with its dtypes, sums and cuBLAS. Letters of a kind
  * that are neighbours in memory cost nothing, others a copy of the operand or the result. One
- * operand is summed up by acu_sum, so integers become 64 bits wide.
+ * operand is summed up by acu_sum, so integers become 64 bits wide. Nothing is conjugated.
  *
  * Errors, of the submit: INVALID (the text, with the place), DTYPE, SHAPE, SHARED, and
  * acu_matmul's.

@@ -45,7 +45,7 @@ ACU_API acu_op *acu_op_index_select(acu_op *x, int dimension, acu_op *index, acu
  *                    order that follows from the index alone
  *   ACU_SCATTER_MIN, ACU_SCATTER_MAX   the least or greatest of them and what x has; NaN if any is
  * The indices are sorted for that, with the limits of sort.h. SET is for all dtypes, the others for
- * numbers and bool (of which ADD is "or").
+ * numbers and bool (of which ADD is "or"), and ADD for c64 and c128.
  */
 typedef enum acu_scatter_kind {
     ACU_SCATTER_SET,

@@ -163,7 +163,8 @@ ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64
  * conversions to these types); f8e8m0fnu takes the magnitude, rounded up to a power of two, as
  * scales need it. To integers: from floating point, truncated towards zero, then the nearest that
  * fits, NaN becomes 0; from integers, modulo 2^bits. To bool: whether it is not 0, from
- * bool too.
+ * bool too. To c64 and c128: the real part, the other one is 0; from them to other dtypes is refused:
+ * acu_real and acu_abs say what is meant.
  *
  * An element of f4e2m1fnx2 is two numbers, neighbours along the last dimension: a tensor [..., n]
  * of it converts to [..., 2 n] of another dtype, and [..., 2 n] to [..., n]; an odd last dimension
@@ -334,7 +335,8 @@ ACU_BEGIN
  * refused (SHAPE). Sums, products,
  * means and norms are accumulated in double, or for integers in 64 bits, and rounded once, in an
  * order that follows from the shape: every run gives the same bits. op_kinds.h lists dtypes; sums
- * and products of integers and bool are of i64 or u64, and means of them of f64.
+ * and products of integers and bool are of i64 or u64, and means of them of f64; the norm of complex
+ * numbers has the dtype of their parts.
  */
 ACU_API acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site);
 ACU_API const char *acu_reduction_name(acu_reduction kind);
@@ -366,13 +368,14 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * Matrix product: [..., m, k] times [..., k, n] is [..., m, n]; leading dimensions broadcast. As in
  * NumPy, a vector on the left is one row, one on the right is one column, and the result lacks that
  * dimension: [..., m, k] times [k] is [..., m], [k] times [..., k, n] is [..., n], and [k] times
- * [k], the dot product, is [1]. Any strides: a transposed view (acu_transpose) costs nothing. For
- * f32, tf32, f64, f16, bf16 and integers, which wrap around.
+ * [k], the dot product, is [1] (of complex vectors, with acu_conj(a): NumPy's vdot). Any strides: a
+ * transposed view (acu_transpose) costs nothing. For f32, tf32, f64, f16, bf16, c64, c128 and
+ * integers, which wrap around.
  *
  * cuBLAS computes it, at the speed of the tensor cores, if it is found and can do so without a copy
  * (each matrix is dense along its rows or its columns, and the matrices of a batch are evenly
  * spaced). Otherwise, and for integers, acuda's own kernel does, in tiles through shared memory.
- * Sums are in float (f64: double) and rounded once. f32 is multiplied in full precision; tf32
+ * Sums are in float (f64, c64, c128: double) and rounded once. f32 is multiplied in full precision; tf32
  * operands are rounded or truncated to tf32. The kernel adds up each element along k in order,
  * except where it uses tensor cores itself: for f16 and bf16 on compute capability 8.0 and newer,
  * of at least 64 rows, 64 columns and 32 along k, where elements are neighbours along one dimension

@@ -9,7 +9,7 @@
  * and every device gives the same bits.
  *
  *   acu_cumsum, acu_cumprod   f16, bf16, f32 and f64 stay what they are; integers and bool become
- *                             i64, unsigned ones u64, and wrap around
+ *                             i64, unsigned ones u64, and wrap around; c64 and c128 too
  *   acu_cummax, acu_cummin    numbers and bool, of the same dtype; from the first NaN on, NaN
  *
  * A result may go over its operand. Negative dimensions count from the end. Errors, of the submit:

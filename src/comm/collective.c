@@ -4,6 +4,7 @@
 
 #include "base/callback.h"
 #include "base/error.h"
+#include "memory/dtype.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,6 +73,9 @@ static acu_status check_one(const acu_comm *comm, const struct kind *k, acui_col
         return refuse(k, rank, ACU_ERR_INVALID, "the tensor must be dense");
     if (k->reduces && !can_reduce(dtype))
         return refuse(k, rank, ACU_ERR_DTYPE, "%s can not be reduced", acu_dtype_name(dtype));
+    if (k->reduces && acui_is_complex(dtype) && c->what.reduction != ACU_REDUCE_SUM)
+        return refuse(k, rank, ACU_ERR_DTYPE, "%s: complex numbers can only be summed up",
+                      acu_dtype_name(dtype));
     if (c->part && dtype != c->dtype)
         return refuse(k, rank, ACU_ERR_DTYPE, "an operand is of %s, and another of %s",
                       acu_dtype_name(dtype), acu_dtype_name(c->dtype));

@@ -7,6 +7,7 @@
 #include "comm/comm.h"
 
 #include "base/error.h"
+#include "memory/dtype.h"
 
 #include <acuda/ops.h>
 #include <limits.h>
@@ -62,6 +63,12 @@ static bool is_widened(const acu_comm *comm, const acui_collective *c)
             c->what.kind == ACU_REDUCE_SCATTER);
 }
 
+/* MPI moves and adds up complex numbers part by part. */
+static int parts_of(const acui_collective *c)
+{
+    return acui_is_complex(c->dtype) ? 2 : 1;
+}
+
 /* The tensor's contents in memory that MPI can reach. */
 static acu_op *staged(const acu_val *v, bool widened, acu_site site)
 {
@@ -114,10 +121,10 @@ static acu_status check(const acu_comm *comm, const acui_collective *c, bool wid
     const acu_val *v = c->out[0] ? c->out[0] : c->in[0];
     bool reduced = c->what.kind == ACU_ALL_REDUCE || c->what.kind == ACU_REDUCE ||
                    c->what.kind == ACU_REDUCE_SCATTER;
-    if (c->part > INT_MAX)
-        return acui_fail(ACU_ERR_LIMIT, "over MPI at most 2^31 - 1 elements at a time, not %lld",
-                         (long long)c->part);
-    if (reduced && !widened && !comm->mpi->reduces(c->dtype))
+    if (c->part > INT_MAX / parts_of(c))
+        return acui_fail(ACU_ERR_LIMIT, "over MPI at most 2^31 - 1 numbers at a time, not %lld",
+                         (long long)c->part * parts_of(c));
+    if (reduced && !widened && !comm->mpi->reduces(acui_part_of(c->dtype)))
         return acui_fail(ACU_ERR_DTYPE, "MPI can not reduce %s", acu_dtype_name(c->dtype));
     if (reduced && widened && v && acu_tensor_host(v->tensor))
         return acui_fail(ACU_ERR_DTYPE, "over MPI, %s is reduced on devices only: MPI has no such "
@@ -136,10 +143,10 @@ static acui_request *new_request(acu_comm *comm, const acui_collective *c, bool 
     r->site = site;
     r->post = (acui_mpi_post){.kind = c->what.kind,
                               .reduction = c->what.reduction,
-                              .dtype = widened ? ACU_F32 : c->dtype,
+                              .dtype = widened ? ACU_F32 : acui_part_of(c->dtype),
                               .rank = c->what.rank,
                               .is_root = c->what.rank == comm->rank,
-                              .count = (int)c->part};
+                              .count = (int)c->part * parts_of(c)};
     int64_t facts[ACUI_FACTS] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
     memcpy(r->facts, facts, sizeof facts);
     static char there; /* set to the address once that is known */

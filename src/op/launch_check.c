@@ -66,6 +66,8 @@ static acu_status check_declared(const acu_kernel *kernel, size_t place, const a
     case ACUI_WANT_ANY:
         return ACU_OK;
     case ACUI_WANT_SCALAR:
+        if (param->dtype == ACU_C128 && given->kind == ACU_NONE && !given->list)
+            return ACU_OK; /* acu_c128 makes a struct of it */
         fits = given->kind == ACU_SCALAR;
         break;
     case ACUI_WANT_IN:

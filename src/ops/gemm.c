@@ -141,6 +141,8 @@ static const struct kind {
     [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F},
     [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32},
     [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F},
+    [ACU_C64] = {ACUI_CUDA_C_32F, ACUI_CUBLAS_COMPUTE_32F},
+    [ACU_C128] = {ACUI_CUDA_C_64F, ACUI_CUBLAS_COMPUTE_64F},
 };
 
 static bool is_known(int dtype)
@@ -161,11 +163,11 @@ static void *place(const acui_node *node, int parameter)
 
 static int multiply(acui_cublas_handle handle, const gemm *g, struct kind kind, places at)
 {
-    static const float one = 1, zero = 0;
-    static const double one_d = 1, zero_d = 0;
+    static const float one[2] = {1, 0}, zero[2] = {0, 0}; /* also as complex numbers */
+    static const double one_d[2] = {1, 0}, zero_d[2] = {0, 0};
     bool wide = kind.compute == ACUI_CUBLAS_COMPUTE_64F;
-    const void *alpha = wide ? (const void *)&one_d : &one;
-    const void *beta = wide ? (const void *)&zero_d : &zero;
+    const void *alpha = wide ? (const void *)one_d : one;
+    const void *beta = wide ? (const void *)zero_d : zero;
     if (g->batches == 1)
         return acui_cublas.gemm(handle, g->op_a, g->op_b, g->m, g->n, g->k, alpha, at.a,
                                    kind.type, g->lda, at.b, kind.type, g->ldb, beta, at.c,

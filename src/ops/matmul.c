@@ -92,13 +92,13 @@ static acu_op *check(plan *m)
     if (values[0].kind != ACU_TENSOR || values[1].kind != ACU_TENSOR)
         return refuse(m, ACU_ERR_INVALID, "it takes two tensors");
     m->dtype = acu_tensor_dtype(values[0].tensor);
-    char class = acui_class_of(m->dtype);
+    bool known = acui_class_of(m->dtype) || acui_is_complex(m->dtype);
     if (acu_tensor_shape(values[0].tensor).rank == 0 ||
         acu_tensor_shape(values[1].tensor).rank == 0)
         return refuse(m, ACU_ERR_SHAPE, "it takes matrices and vectors, and acu_mul numbers");
-    if (acu_tensor_dtype(values[1].tensor) != m->dtype || !class || m->dtype == ACU_BOOL)
-        return refuse(m, ACU_ERR_DTYPE, "both must be of the same of f32, tf32, f64, f16, bf16 and "
-                      "the integers");
+    if (acu_tensor_dtype(values[1].tensor) != m->dtype || !known || m->dtype == ACU_BOOL)
+        return refuse(m, ACU_ERR_DTYPE, "both must be of the same of f32, tf32, f64, f16, bf16, "
+                      "c64, c128 and the integers");
     m->a = matrix_of(values[0].tensor);
     m->b = matrix_of(values[1].tensor);
     m->no_row = m->a.shape.rank == 1;
@@ -186,7 +186,7 @@ static int64_t choose_kernel(const plan *m, char name[32])
         snprintf(name, 32, "matmul_%s", acu_dtype_name(m->dtype));
         return 128;
     }
-    char class = acui_class_of(m->dtype);
+    char class = acui_is_complex(m->dtype) ? 'z' : acui_class_of(m->dtype);
     int64_t large = class == 'f' ? 128 : 64;
     bool small = (m->params.m <= large / 2 && m->params.n <= 4 * large) ||
                  (m->params.n <= large / 2 && m->params.m <= 4 * large);
@@ -204,7 +204,9 @@ static acu_op *multiply(plan *m, acu_op *out)
                             acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
                             acu_arg_struct(&m->params, sizeof m->params)};
     int64_t tiles = ((m->params.m + tile - 1) / tile) * ((m->params.n + tile - 1) / tile);
-    const char *family = is_for_tensor_cores(m) ? "acuda.matmul_mma" : "acuda.matmul";
+    const char *family = is_for_tensor_cores(m)       ? "acuda.matmul_mma"
+                         : acui_is_complex(m->dtype) ? "acuda.complex_sums"
+                                                     : "acuda.matmul";
     acu_op *launch = acui_launch(p, "matmul", family, kernel,
                                  acui_blocks(tiles * m->params.batches, 1), args, 4);
     return acu_op_nth(acui_gemm_ask(p->device, &m->params, launch), 0, p->site);

@@ -30,16 +30,6 @@ acu_op *acu_op_number_c128(double real, double imaginary, acu_site site)
     return acu_op_scalar(acu_c128(parts), site);
 }
 
-acu_dtype acui_part_of(acu_dtype dtype)
-{
-    return dtype == ACU_C64 ? ACU_F32 : dtype == ACU_C128 ? ACU_F64 : dtype;
-}
-
-acu_dtype acui_whole_of(acu_dtype dtype)
-{
-    return dtype == ACU_F32 ? ACU_C64 : dtype == ACU_F64 ? ACU_C128 : ACU_NO_DTYPE;
-}
-
 char acui_class_of(acu_dtype dtype)
 {
     switch (dtype) {

@@ -3,6 +3,7 @@
 #ifndef ACUI_OPS_OPS_H
 #define ACUI_OPS_OPS_H
 
+#include "memory/dtype.h"
 #include "ops/params.h"
 
 #include <acuda/ops.h>
@@ -14,17 +15,9 @@ const char *acui_words(acu_dtype dtype, acu_shape shape, char *text);
 const char *acui_value_words(const acu_val *value, char *text);
 
 /* The class of kernels that compute with the dtype: 'f', 'd', 'i', 'l' (kernels/elements.cuh); 0:
- * none. */
+ * none, or those of complex numbers (kernels/complex.cuh), which only some operations have. */
 char acui_class_of(acu_dtype dtype);
 
-/* Complex dtypes have kernels of their own (kernels/complex.cuh), so acui_class_of is 0 for them. The
- * dtype of their parts, and back; of others, themselves, and ACU_NO_DTYPE. */
-static inline bool acui_is_complex(acu_dtype dtype)
-{
-    return acu_dtype_kind_of(dtype) == ACU_KIND_COMPLEX;
-}
-acu_dtype acui_part_of(acu_dtype dtype);
-acu_dtype acui_whole_of(acu_dtype dtype);
 /* The scalar as a complex number: the bits of two doubles. False: it can not be computed with. */
 bool acui_scalar_parts(const acu_val *scalar, uint64_t parts[2], char *why);
 

@@ -13,7 +13,7 @@ typedef struct sequence {
 
 static bool is_real(acu_dtype dtype)
 {
-    return acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT;
+    return acu_dtype_kind_of(acui_part_of(dtype)) == ACU_KIND_FLOAT;
 }
 
 static acu_op *plan_sequence(acu_planning *p)
@@ -42,6 +42,11 @@ static acu_op *make(const sequence *s, acu_site site)
         (s->params.kind == ACUI_EYE && s->dtype == ACU_F8E8M0FNU))
         return acu_op_fail(ACU_ERR_DTYPE, s->name, site, "%s can not be made of %s", s->name,
                            acu_dtype_name(s->dtype));
+    if (acui_is_complex(s->dtype)) {
+        sequence parts = *s;
+        parts.dtype = acui_part_of(s->dtype);
+        return acu_op_convert(make(&parts, site), s->dtype, site);
+    }
     acu_custom custom = {.name = s->name, .fn = plan_sequence, .data = s, .bytes = sizeof *s};
     return acu_op_custom(custom, NULL, 0, site);
 }

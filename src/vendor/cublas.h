@@ -26,6 +26,8 @@ enum {
     ACUI_CUDA_R_64F = 1,
     ACUI_CUDA_R_16F = 2,
     ACUI_CUDA_R_8I = 3,
+    ACUI_CUDA_C_32F = 4,
+    ACUI_CUDA_C_64F = 5,
     ACUI_CUDA_R_32I = 10,
     ACUI_CUDA_R_16BF = 14,
     ACUI_CUDA_R_8F_E4M3 = 28,

@@ -67,8 +67,9 @@ static uint32_t random_below(uint32_t n)
 }
 
 static const acu_dtype dtypes[] = {ACU_I8,  ACU_U8,  ACU_I16, ACU_U16, ACU_I32,  ACU_U32, ACU_I64,
-                                   ACU_U64, ACU_F32, ACU_F64, ACU_F16, ACU_BF16, ACU_BOOL};
-enum { DTYPES = 13, REDUCED = 12 };
+                                   ACU_U64, ACU_F32, ACU_F64, ACU_F16, ACU_BF16, ACU_BOOL,
+                                   ACU_C64, ACU_C128};
+enum { DTYPES = 15, REDUCED = 12 };
 
 /* Small whole numbers, which all dtypes hold exactly. */
 static void put(acu_dtype dtype, void *memory, size_t i, int value)
@@ -80,6 +81,14 @@ static void put(acu_dtype dtype, void *memory, size_t i, int value)
     switch (dtype) {
     case ACU_F32: ((float *)memory)[i] = f; break;
     case ACU_F64: ((double *)memory)[i] = value; break;
+    case ACU_C64:
+        ((float *)memory)[2 * i] = f;
+        ((float *)memory)[2 * i + 1] = -f;
+        break;
+    case ACU_C128:
+        ((double *)memory)[2 * i] = 2 * value;
+        ((double *)memory)[2 * i + 1] = -value;
+        break;
     case ACU_F16: ((uint16_t *)memory)[i] = half; break;
     case ACU_BF16: ((uint16_t *)memory)[i] = (uint16_t)(bits >> 16); break;
     default:
@@ -92,7 +101,7 @@ static void put(acu_dtype dtype, void *memory, size_t i, int value)
 static acu_tensor *tensor_of(acu_device *device, bool host, acu_dtype dtype, const int *values,
                              int n)
 {
-    char memory[ELEMENTS * MOST * 8];
+    char memory[ELEMENTS * MOST * 16];
     acu_tensor *t;
     for (int i = 0; i < n; i++)
         put(dtype, memory, (size_t)i, values[i]);
@@ -110,7 +119,7 @@ static char about[200]; /* the collective that is checked */
 
 static void holds(acu_tensor *t, const int *values)
 {
-    char want[ELEMENTS * MOST * 8], is[ELEMENTS * MOST * 8];
+    char want[ELEMENTS * MOST * 16], is[ELEMENTS * MOST * 16];
     int64_t n = acu_tensor_elements(t);
     for (int64_t i = 0; i < n; i++)
         put(acu_tensor_dtype(t), want, (size_t)i, values[i]);
@@ -220,6 +229,8 @@ static void choose(model *m)
     m->what.reduction = hows[random_below(4)];
     m->what.rank = (int)random_below((uint32_t)ranks);
     m->dtype = dtypes[random_below(reduces ? REDUCED : DTYPES)];
+    if (reduces && m->what.reduction == ACU_REDUCE_SUM && random_below(4) == 0)
+        m->dtype = random_below(2) ? ACU_C64 : ACU_C128;
     m->n = 1 + (int)random_below(ELEMENTS);
     m->in_place = random_below(2) || m->what.kind == ACU_BROADCAST;
     only_root = m->what.kind == ACU_GATHER || m->what.kind == ACU_REDUCE;

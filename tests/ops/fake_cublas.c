@@ -8,13 +8,14 @@
 
 #include "../vendor/fake.h"
 
+#include <complex.h>
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OK, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
-enum { R_32F, R_64F, R_16F, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77 };
+enum { R_32F, R_64F, R_16F, C_32F = 4, C_64F, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77 };
 
 static fake_cublas fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
 
@@ -169,7 +170,7 @@ bool fake_cublas_workspace(const void *handle)
 
 static size_t size_of(int type)
 {
-    return type == R_64F ? 8 : type == R_32F ? 4 : 2;
+    return type == C_64F ? 16 : type == R_64F || type == C_32F ? 8 : type == R_32F ? 4 : 2;
 }
 
 /* A 16-bit format: the bits of its fraction are given, and the bias of its exponent. */
@@ -191,7 +192,7 @@ static uint16_t small_of(double value, int fraction, int bias)
     return (uint16_t)(bits | (signbit(value) ? 0x8000u : 0u));
 }
 
-static double number_at(int type, const char *at)
+static double real_at(int type, const char *at)
 {
     uint16_t bits;
     double wide;
@@ -209,7 +210,7 @@ static double number_at(int type, const char *at)
     }
 }
 
-static void put_number(int type, char *at, double wide)
+static void put_real(int type, char *at, double wide)
 {
     float value = (float)wide;
     uint16_t bits = type == R_16F ? small_of(wide, 10, 15) : small_of(wide, 7, 127);
@@ -219,6 +220,25 @@ static void put_number(int type, char *at, double wide)
         memcpy(at, &value, sizeof value);
     else
         memcpy(at, &bits, sizeof bits);
+}
+
+static int part_of(int type)
+{
+    return type == C_32F ? R_32F : type == C_64F ? R_64F : type;
+}
+
+static double _Complex number_at(int type, const char *at)
+{
+    int part = part_of(type);
+    return CMPLX(real_at(part, at), part == type ? 0 : real_at(part, at + size_of(part)));
+}
+
+static void put_number(int type, char *at, double _Complex z)
+{
+    int part = part_of(type);
+    put_real(part, at, creal(z));
+    if (part != type)
+        put_real(part, at + size_of(part), cimag(z));
 }
 
 /* ---- products -------------------------------------------------------------------------------- */
@@ -234,7 +254,7 @@ typedef struct operand {
 typedef struct product {
     operand a, b, c;
     int m, n, k, batches, type;
-    double alpha, beta;
+    double _Complex alpha, beta;
     uint64_t workspace;
     struct product *next; /* of those that graphs run again and again */
     bool captured;
@@ -249,7 +269,7 @@ static char *place(const operand *x, int type, int batch, int row, int column)
     return x->host + at * (long long)size_of(type);
 }
 
-static double element(const operand *x, int type, int batch, int row, int column)
+static double _Complex element(const operand *x, int type, int batch, int row, int column)
 {
     return number_at(type, place(x, type, batch, row, column));
 }
@@ -273,12 +293,12 @@ static void multiply(product *p)
     for (int b = 0; b < p->batches; b++)
         for (int column = 0; column < p->n; column++)
             for (int row = 0; row < p->m; row++) {
-                double sum = 0;
+                double _Complex sum = 0;
                 for (int k = 0; k < p->k; k++)
                     sum += element(&p->a, p->type, b, row, k) *
                            element(&p->b, p->type, b, k, column);
                 char *to = place(&p->c, p->type, b, row, column);
-                double had = p->beta != 0 ? p->beta * number_at(p->type, to) : 0;
+                double _Complex had = p->beta != 0 ? p->beta * number_at(p->type, to) : 0;
                 put_number(p->type, to, p->alpha * sum + had);
             }
 }
@@ -304,7 +324,7 @@ static void run(void *user)
 
 static bool is_right(const product *p, const context *c, int compute, int algorithm)
 {
-    int wanted = p->type == R_64F ? COMPUTE_64F : COMPUTE_32F;
+    int wanted = part_of(p->type) == R_64F ? COMPUTE_64F : COMPUTE_32F;
     bool types = compute == wanted || (compute == COMPUTE_TF32 && p->type == R_32F);
     return types && algorithm == -1 && c->pointers == 0 && c->workspace && p->m > 0 && p->n > 0 &&
            p->k > 0 && p->batches > 0 && p->a.ld >= p->a.rows && p->b.ld >= p->b.rows &&
@@ -358,9 +378,10 @@ static operand operand_of(const void *memory, int op, int rows, int columns, int
                      .columns = op ? rows : columns, .ld = ld, .stride = stride};
 }
 
-static double scalar_at(int type, const void *at)
+static double _Complex scalar_at(int type, const void *at)
 {
-    return number_at(type == R_64F ? R_64F : R_32F, at);
+    bool wide = type == R_64F || type == C_64F || type == C_32F;
+    return number_at(wide ? type : R_32F, at);
 }
 
 int cublasGemmStridedBatchedEx(context *handle, int op_a, int op_b, int m, int n, int k,

@@ -341,6 +341,41 @@ static void says_what_it_means(void **state)
     close_all(device);
 }
 
+/* Small whole numbers, so that both ways give the same bits; one operand is transposed. */
+static void complex_products(void **state)
+{
+    (void)state;
+    static const struct {
+        acu_dtype part, whole;
+        int type, compute;
+    } kinds[] = {{ACU_F32, ACU_C64, 4, 68}, {ACU_F64, ACU_C128, 5, 70}};
+    acu_device *device = open_loaded();
+    for (size_t i = 0; i < 2; i++) {
+        acu_tensor *x, *have, *want;
+        acu_op *re = acu_floor(acu_mul(acu_rand(kinds[i].part, ACU_SHAPE(2, 7, 9), 1, 0), 9));
+        acu_op *im = acu_floor(acu_mul(acu_rand(kinds[i].part, ACU_SHAPE(2, 7, 9), 2, 0), 9));
+        assert_works(acu_sync(device, acu_complex(re, im), &x));
+        int before = library_calls();
+        assert_works(acu_sync(device, acu_matmul(acu_transpose(x, 1, 2), x), &have));
+        if (fake) {
+            assert_int_equal(library_calls() - before, 1);
+            assert_int_equal(atomic_load(&fake->type), kinds[i].type);
+            assert_int_equal(atomic_load(&fake->compute), kinds[i].compute);
+        }
+        acu_op *left = acu_unsqueeze(acu_transpose(x, 1, 2), 3);           /* [2, 9, 7, 1] */
+        acu_op *terms = acu_mul(left, acu_unsqueeze(acu_value(x), 1));     /* [2, 9, 7, 9] */
+        assert_works(acu_sync(device, acu_sum(terms, ACU_DIMS(2)), &want));
+        uint8_t *same = result_of(device, acu_all(acu_eq(have, want), ACU_ALL), ACU_BOOL,
+                                  ACU_SHAPE(1));
+        assert_int_equal(*same, 1);
+        free(same);
+        acu_tensor_release(x);
+        acu_tensor_release(have);
+        acu_tensor_release(want);
+    }
+    close_all(device);
+}
+
 static void integers_by_the_kernel(void **state)
 {
     (void)state;
@@ -854,6 +889,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_all_layouts),
         cmocka_unit_test(says_what_it_means),
+        cmocka_unit_test(complex_products),
         cmocka_unit_test(integers_by_the_kernel),
         cmocka_unit_test(between_kernels),
         cmocka_unit_test(in_a_graph),

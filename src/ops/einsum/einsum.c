@@ -47,7 +47,7 @@ static acu_op *read_operand(plan *e, int i)
 {
     acu_op *failed = NULL;
     const char *letters = e->r->letters[i];
-    const acu_tensor *x = acui_number_operand(e->p, "einsum", (size_t)i, &failed);
+    const acu_tensor *x = acui_tensor_operand(e->p, "einsum", (size_t)i, &failed);
     if (!x)
         return failed;
     e->shape[i] = acu_tensor_shape(x);

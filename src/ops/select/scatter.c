@@ -57,7 +57,9 @@ static acu_op *check_operands(plan *s)
         return refuse(s, ACU_ERR_DTYPE, "an index is i32 or i64");
     if (acu_tensor_dtype(s->source) != dtype)
         return refuse(s, ACU_ERR_DTYPE, "both must have one dtype");
-    if (s->r->kind != ACU_SCATTER_SET && !acui_class_of(dtype))
+    if (acui_is_complex(dtype) && s->r->kind > ACU_SCATTER_ADD)
+        return refuse(s, ACU_ERR_DTYPE, "complex numbers have no order");
+    if (s->r->kind != ACU_SCATTER_SET && !acui_class_of(dtype) && !acui_is_complex(dtype))
         return refuse(s, ACU_ERR_DTYPE, "only numbers and bool can be joined");
     s->shape = acu_tensor_shape(s->x);
     s->dimension = acui_dimension(s->r->dimension, s->shape.rank);
@@ -99,6 +101,12 @@ static int64_t stride_of(const acu_tensor *tensor, int d)
     return acu_tensor_shape(tensor).dim[d] == 1 ? 0 : acu_tensor_strides(tensor)[d];
 }
 
+/* Complex numbers are added up part by part. */
+static bool is_by_parts(const plan *s)
+{
+    return acui_is_complex(acu_tensor_dtype(s->x)) && s->r->kind == ACU_SCATTER_ADD;
+}
+
 /* Dimensions go to the indices' places or, if whole rows are put, to the others. */
 static void lay_out(plan *s, acu_shape domain)
 {
@@ -131,10 +139,31 @@ static void lay_out(plan *s, acu_shape domain)
     }
     p->extent = s->shape.dim[s->dimension];
     p->along = all.stride[s->dimension];
-    p->key_bytes = span < UINT32_MAX ? 4 : 8;
+    p->key_bytes = span < UINT32_MAX / (is_by_parts(s) ? 2 : 1) ? 4 : 8;
     p->index_bytes = (int)acu_dtype_bytes(acu_tensor_dtype(s->index));
     acui_index_make(&p->index, rank, dims);
     acui_index_make(&p->other, other_rank ? other_rank : 1, others);
+}
+
+/* Places count parts, two of them for each index. */
+static void take_apart(acui_scatter *p)
+{
+    int64_t others[ACUI_RANK];
+    int rank = p->others == 1 ? 0 : p->other.rank;
+    for (int i = 0; i < 2; i++) {
+        for (int d = 0; d < p->index.rank; d++)
+            p->at[i].stride[d] *= 2;
+        for (int d = 0; d < rank; d++)
+            p->other_at[i].stride[d] *= 2;
+        p->other_at[i].stride[rank] = 1;
+    }
+    for (int d = 0; d < rank; d++)
+        others[d] = p->other.dim[d];
+    others[rank] = 2;
+    acui_index_make(&p->other, rank + 1, others);
+    p->others *= 2;
+    p->along *= 2;
+    p->dtype = (int)acui_part_of((acu_dtype)p->dtype);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
@@ -194,6 +223,8 @@ static acu_op *plan_scatter(acu_planning *p)
     s.params = (acui_scatter){
         .kind = (int)r->kind, .dtype = (int)dtype, .bytes = (int)acu_dtype_bytes(dtype)};
     lay_out(&s, domain);
+    if (is_by_parts(&s))
+        take_apart(&s.params);
     acu_op *out = begin(&s);
     return acu_op_status(out, NULL) == ACU_OK ? launch(&s, out) : out;
 }

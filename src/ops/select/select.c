@@ -76,7 +76,7 @@ static acu_op *plan_masked(plan *s)
     acu_planning *p = s->p;
     char a[ACUI_OPS_WORDS], b[ACUI_OPS_WORDS];
     acu_op *failed = NULL;
-    const acu_tensor *mask = NULL, *x = acui_number_operand(p, s->name, 0, &failed);
+    const acu_tensor *mask = NULL, *x = acui_tensor_operand(p, s->name, 0, &failed);
     if (x)
         mask = acui_tensor_operand(p, s->name, 1, &failed);
     if (!mask)

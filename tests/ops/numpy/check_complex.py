@@ -4,14 +4,16 @@ import warnings
 
 import numpy as np
 
-from data import ALL, COMPLEX, LAYOUTS, OF_NUMPY, ACU_DTYPES, close, generator, op, refused, run, run_into, same
-from data import tensor
+import data
+from data import _SITE, ALL, COMPLEX, LAYOUTS, OF_NUMPY, ACU_DTYPES, close, dims, generator, numbers, op, refused, run
+from data import run_all, run_into, same, tensor, term
 
 warnings.simplefilter("ignore")
 KINDS = {name: i for i, name in enumerate(
     "identity neg abs sign square relu floor ceil trunc round sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu "
     "silu erf invert not is_nan is_finite add sub mul div mod min max pow eq ne lt le gt ge and or xor bit_and bit_or "
     "bit_xor shift_left shift_right where clamp fma conj real imag angle complex".split())}
+_matmul = data.declare(data.c_void_p, "acu_op_matmul", data.c_void_p, data.c_void_p, data.Site)
 PART = {"complex64": "float32", "complex128": "float64"}
 
 
@@ -132,7 +134,96 @@ for dtype in COMPLEX:
     same(run(elementwise("where", condition, 1 - 2j, tensor(a, "gaps"))), np.where(condition, np.array(1 - 2j, dtype), a))
     same(run(op("pad", "xssx", a, (1, 2), (3, 4), 5 - 1j)), np.pad(a, ((1, 3), (2, 4)), constant_values=5 - 1j))
     same(run(op("pad", "xssx", a, (1, 2), (3, 4), 0)), np.pad(a, ((1, 3), (2, 4))))
+    code = ACU_DTYPES.index(OF_NUMPY[dtype])
+    same(run(op("arange", "iddd", code, 1.0, 4.0, 0.25)), np.arange(1, 4, 0.25, dtype))
+    same(run(op("linspace", "iddn", code, 0.0, 8.0, 17)), np.linspace(0, 8, 17, dtype=dtype))
+    same(run(op("eye", "innn", code, 3, 4, 1)), np.eye(3, 4, 1, dtype=dtype))
+    same(run(op("zeros", "is", code, (3, 4))), np.zeros((3, 4), dtype))
+    same(run(op("ones", "is", code, (3, 4))), np.ones((3, 4), dtype))
 print("parts, conversion, where, pad")
+
+REDUCE = {name: i for i, name in enumerate("sum prod mean norm min max any all argmin argmax".split())}
+OF = {"sum": np.sum, "mean": np.mean, "any": np.any, "all": np.all,
+      "norm": lambda x, axis: np.sqrt(np.sum(abs(x.astype(np.clongdouble)) ** 2, axis))}
+for dtype in COMPLEX:
+    for k, (shape, axes) in enumerate((((5,), (0,)), ((100000,), (0,)), ((3, 40, 7), (1,)), ((70000, 3), (0,)),
+                                       ((500, 90), (0,)), ((3, 5000), (1,)), ((2, 3, 4, 5, 2, 2), (0, 3, 5)), ((9, 9), (0, 1)))):
+        z = numbers(dtype, shape)
+        for name, f in OF.items():
+            layout = LAYOUTS[k % 4]
+            want = np.atleast_1d(f(z.astype(np.complex128), axes))
+            have = run(op("reduce", "ixm", REDUCE[name], tensor(z, layout), dims(*axes)))
+            if name in ("any", "all"):
+                same(have, want, (name, shape))
+            else:
+                assert have.dtype == (PART[dtype] if name == "norm" else dtype)
+                near(have, want.astype(np.clongdouble), 1000, (name, shape))
+        product = np.exp(1j * generator.standard_normal(shape)).astype(dtype)
+        want = np.atleast_1d(np.prod(product.astype(np.clongdouble), axes))
+        have = run(op("reduce", "ixm", REDUCE["prod"], tensor(product, layout), dims(*axes)))
+        assert abs(have - want).max() < (1e-7 if dtype == "complex64" else 1e-10), (shape, abs(have - want).max())
+    z[0, 0] = np.nan
+    assert np.isnan(run(op("reduce", "ixm", REDUCE["sum"], z, dims()))[0])
+    kept = run_into(op("reduce", "ixm", REDUCE["sum"], tensor(z[1:], "turned"), dims(1, keep=True)), z[1:, :1], "gaps")
+    same(kept, z[1:].sum(1, keepdims=True))
+print("reductions")
+
+for dtype in COMPLEX:
+    for k, shape in enumerate(((1,), (9,), (40000,), (3, 70), (3, 5, 4), (300, 260), (2, 2, 2, 3, 2, 2))):
+        for axis in {0, -1}:
+            z = numbers(dtype, shape)
+            for layout in LAYOUTS if z.size < 1000 else LAYOUTS[k % 4:][:1]:
+                same(run(op("scan", "ixi", 0, tensor(z, layout), axis)), np.cumsum(z.astype("complex128"), axis).astype(dtype))
+                turn = np.exp(1j * z / 10).astype(dtype)
+                turn /= abs(turn)
+                have = run(op("scan", "ixi", 1, tensor(turn, layout), axis))
+                want = np.cumprod(turn.astype(np.clongdouble), axis)
+                assert abs(have / want - 1).max() < (2e-7 if dtype == "complex64" else 1e-10), (shape, axis)
+            same(run_into(op("scan", "ixi", 0, z, axis), z, "gaps"), np.cumsum(z.astype("complex128"), axis).astype(dtype))
+    z = numbers(dtype, (6, 5, 4))
+    index = np.array([0, -1, 3, 3, 2])
+    same(run(op("index_select", "xix", tensor(z, "turned"), 0, index)), z[index])
+    at = generator.integers(0, 5, (6, 3, 4))
+    same(run(op("gather", "xix", z, 1, at)), np.take_along_axis(z, at, 1))
+    for axis in (0, 1, 2):
+        for count in (4, 300):
+            own = list(z.shape)
+            own[axis] = count
+            index, source = generator.integers(0, z.shape[axis], count), numbers(dtype, own)
+            want = np.moveaxis(z.astype("complex128"), axis, 0).copy()
+            np.add.at(want, index, np.moveaxis(source, axis, 0))
+            want = np.moveaxis(want, 0, axis).astype(dtype)
+            layout = LAYOUTS[(axis + count) % 4]
+            same(run(op("index_put", "ixixx", 1, tensor(z, layout), axis, index, tensor(source, layout))), want)
+            whole = np.broadcast_to(index.reshape([-1 if d == axis else 1 for d in range(3)]), own).copy()
+            same(run(op("scatter", "ixixx", 1, z, axis, whole, source)), want)
+            same(run_into(op("scatter", "ixixx", 1, z, axis, whole, source), want, layout), want)
+            last = z.copy()
+            for i, to in enumerate(index):
+                last[(slice(None),) * axis + (to,)] = source[(slice(None),) * axis + (i,)]
+            same(run(op("index_put", "ixixx", 0, z, axis, index, source)), last)
+    one = numbers(dtype, (3000,))
+    same(run(op("index_put", "ixixx", 1, np.zeros(2, dtype), 0, np.arange(3000) % 2, one)),
+         np.array([one[::2].sum(), one[1::2].sum()]))
+    mask = z.real > 0
+    have, count = run_all(op("masked_select", "xx", tensor(z, "turned"), mask), 2)
+    same(have[:count[0]], z[mask])
+    keys = generator.permutation(40).astype(np.int32)
+    same(run(op("sort_by", "xxii", keys, one[:40], 0, 0)), one[:40][np.argsort(keys)])
+print("running sums, gather, scatter, masked_select, sort_by")
+
+for dtype in COMPLEX:
+    for m, k, n in ((1, 1, 1), (5, 7, 3), (70, 33, 90), (130, 40, 129), (1, 100, 5)):
+        for layout in LAYOUTS:
+            a, b = numbers(dtype, (m, k)), numbers(dtype, (k, n))
+            same(run(op("matmul", "xx", tensor(a, layout), tensor(b, layout))), (a.astype("c16") @ b).astype(dtype))
+    a, b = numbers(dtype, (3, 1, 4, 6)), numbers(dtype, (2, 6, 5))
+    same(run_into(op("matmul", "xx", a, b), a @ b, "turned"), a @ b)
+    v, w = numbers(dtype, (50,)), numbers(dtype, (50,))
+    same(run(op("matmul", "xx", v, w)), np.atleast_1d(v.astype("c16") @ w).astype(dtype))
+    conjugate = op("elementwise", "iX", KINDS["conj"], (v,))
+    same(run(_matmul(conjugate, term(w), _SITE)), np.atleast_1d(np.vdot(v.astype("c16"), w)).astype(dtype))
+print("matmul, vdot")
 
 z = complexes("complex64", (3,))
 refused(elementwise("lt", z, z), "lt takes numbers and bool|operand 0 is c64 [3]|no order")
@@ -147,6 +238,14 @@ refused(elementwise("add", z, z.astype("complex128")), "c128|c64|acu_convert")
 refused(op("convert", "xi", z, ACU_DTYPES.index("f32")), "c64 [3]|f32|acu_real")
 refused(op("convert", "xi", z, ACU_DTYPES.index("bool")), "acu_ne")
 refused(op("pad", "xssx", z.real, (1,), (1,), 2j), "complex number")
+refused(op("reduce", "ixm", REDUCE["max"], z, dims()), "max takes numbers that have an order|c64 [3]")
+refused(op("reduce", "ixm", REDUCE["argmin"], z, dims()), "an order")
+refused(op("scan", "ixi", 2, z, 0), "cummax of c64 [3]|no order")
+refused(op("index_put", "ixixx", 2, z, 0, np.arange(3), z), "no order")
+refused(op("sort", "xii", z, 0, 0), "c64")
+refused(op("matmul", "xx", z, z.real), "c64, c128")
+refused(op("nonzero", "x", z), "c64")
+refused(op("rand", "isun", ACU_DTYPES.index("c64"), (3,), 1, 0), "c64")
 refused(op("softmax", "xib", z, 0, False), "c64")
 print("refused")
 close()

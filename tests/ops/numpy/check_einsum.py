@@ -11,6 +11,9 @@ _einsum = data.declare(c_void_p, "acu_op_einsum", c_char_p, POINTER(c_void_p), c
 EXTENTS = {"a": 2, "b": 3, "c": 4, "i": 5, "j": 6, "k": 7, "l": 2}
 
 
+WIDE = {"f": np.float64, "i": np.int64, "c": np.complex128}
+
+
 def einsum(text, *operands):
     return _einsum(text.encode(), terms(*operands), len(operands), data._SITE)
 
@@ -19,10 +22,10 @@ TEXTS = ("ij,jk->ik", "ij,jk->ki", "bij,bjk->bik", "bij,kj->bik", "i,i->", "i,j-
          "abij,abjk->abik", "ajbi,bka->jik", "ij,ij->", "ij,ij->ji", "abci,cia->b", "i,ij->j", "bij,bj->ib", "ai,bj->abij",
          "ij->ji", "ijk->j", "ij->", "ijk->kij", "abc -> c b a", "i->i", "acbl,kl->ckab")
 for n, text in enumerate(TEXTS):
-    for dtype in ("float32", "int32", "float64"):
+    for dtype in ("float32", "int32", "float64", "complex64", "complex128"):
         names = text.replace(" ", "").split("->")[0].split(",")
         operands = [numbers(dtype, [EXTENTS[c] for c in name], -9, 9) for name in names]
-        want = np.einsum(text, *[x.astype(np.float64) if dtype != "int32" else x.astype(np.int64) for x in operands])
+        want = np.einsum(text, *[x.astype(WIDE[x.dtype.kind]) for x in operands])
         summed = len(names) == 1 and len(text.replace(" ", "").split("->")[1]) < len(names[0])
         want = np.asarray(want).reshape(np.shape(want) or (1,)).astype("int64" if dtype == "int32" and summed else dtype)
         for k in range(2):
