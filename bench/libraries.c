@@ -357,8 +357,8 @@ static void transforms(subject *s, const char *what, int batch, int samples, dou
 {
     s->n = bench_count(s->b, 1024, 16);
     s->batch = bench_count(s->b, batch, 2);
-    s->x = make(s, ACU_F32, ACU_SHAPE(s->batch, s->n, 2));
-    s->y = make(s, ACU_F32, ACU_SHAPE(s->batch, s->n, 2));
+    s->x = make(s, ACU_C64, ACU_SHAPE(s->batch, s->n));
+    s->y = make(s, ACU_C64, ACU_SHAPE(s->batch, s->n));
     plan_by_hand(s);
     bench_row row = {.what = what,
                      .samples = samples,

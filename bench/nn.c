@@ -63,7 +63,7 @@ static acu_op *fft(const work *w, acu_tensor *const *x)
 
 /* The operand and the result; 5 n log2 n operations, by custom. */
 #define FFT(text, type, lines, n, log2n)                                                           \
-    {text, type, {{.rank = 3, .dim = {lines, n, 2}}, {.rank = 3, .dim = {lines, n, 2}}},           \
+    {text, type, {{.rank = 2, .dim = {lines, n}}, {.rank = 2, .dim = {lines, n}}},                 \
      fft, false, 5.0 * lines * n * log2n}
 #define HEADS(n, heads, width) {.rank = 4, .dim = {1, heads, n, width}}
 static const work works[] = {
@@ -88,11 +88,11 @@ static const work works[] = {
     {"conv 3 x 3, [32, 64, 56, 56] to 64, f16", ACU_F16,
      {{.rank = 4, .dim = {32, 64, 56, 56}}, {.rank = 4, .dim = {64, 64, 3, 3}}}, conv, false,
      2.0 * 32 * 64 * 56 * 56 * 64 * 9},
-    FFT("fft, 64 of 2^20, c64", ACU_F32, 64, 1048576, 20),
-    FFT("fft, 65536 of 1024, c64", ACU_F32, 65536, 1024, 10),
-    FFT("fft, 64 of 10^6, c64", ACU_F32, 64, 1000000, 20),
-    FFT("fft, 64 of 65537, c64", ACU_F32, 64, 65537, 16),
-    FFT("fft, 64 of 2^18, c128", ACU_F64, 64, 262144, 18),
+    FFT("fft, 64 of 2^20, c64", ACU_C64, 64, 1048576, 20),
+    FFT("fft, 65536 of 1024, c64", ACU_C64, 65536, 1024, 10),
+    FFT("fft, 64 of 10^6, c64", ACU_C64, 64, 1000000, 20),
+    FFT("fft, 64 of 65537, c64", ACU_C64, 64, 65537, 16),
+    FFT("fft, 64 of 2^18, c128", ACU_C128, 64, 262144, 18),
 };
 
 static void use_cufft(bool use)
@@ -121,7 +121,7 @@ static acu_shape shape_for(const bench *b, acu_shape shape)
 {
     for (int d = 1; b->quick && d < shape.rank; d++)
         if (shape.dim[d] > 128)
-            shape.dim[d] = shape.rank == 3 ? 5000 : 10;
+            shape.dim[d] = shape.rank == 2 ? 5000 : 10;
         else if (d == 1 && shape.dim[d] <= 16)
             shape.dim[d] /= 4;
         else if (shape.dim[d] == 56)

@@ -9,8 +9,9 @@
  * bits. In the names of the types of 8 bits and less, e and m give the bits of exponent and
  * mantissa, fn means no infinities, and u means no sign (f8e8m0fnu is a power of two and has no
  * zero). An element of f4e2m1fnx2 is one byte that holds two numbers, the first in the low half:
- * shapes and strides count such pairs. c64 and c128 are complex: two floats or two doubles, the real
- * part first, as in C, C++ and NumPy (complex64, complex128) and as float2 and double2 in kernels.
+ * shapes and strides count such pairs. c64 and c128 are complex: two floats or two doubles, the
+ * real part first, as in C, C++ and NumPy (complex64, complex128) and as float2 and double2 in
+ * kernels.
  */
 #define ACU_DTYPES(X)                                                                              \
     X(BOOL, "bool", 1, BOOL)                                                                       \

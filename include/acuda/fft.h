@@ -2,12 +2,12 @@
 /*
  * Fourier transforms: by cuFFT where it is found, else by acuda's own kernels.
  *
- *   acu_op *spectrum = acu_rfft(signal, 1);          [100, 1024] becomes [100, 513, 2]
- *   acu_op *image = acu_fft(pixels, 2, ACU_FORWARD);  [8, 512, 512, 2] stays so
+ *   acu_op *spectrum = acu_rfft(signal, 1);          f32 [100, 1024] becomes c64 [100, 513]
+ *   acu_op *image = acu_fft(pixels, 2, ACU_FORWARD);  c64 [8, 512, 512] stays so
  *
- * The last `rank` dimensions (1 to 3) are transformed; those before are batches. Complex numbers
- * are pairs along one more dimension, the last: real part and imaginary part, as in
- * torch.view_as_real. f32 and f64. Nothing is scaled: forward and then inverse gives each element
+ * The last `rank` dimensions (1 to 3) are transformed; those before are batches. Real numbers are
+ * f32 or f64, complex ones c64 or c128. (Pairs of f32 along the last dimension are c64 by
+ * acu_reinterpret, without a copy.) Nothing is scaled: forward and then inverse gives each element
  * times the number of elements of a transform.
  *
  * An operand is a dense tensor (acu_dup makes one) or an op that yields one; the result is new, or
@@ -43,14 +43,14 @@ ACU_BEGIN
 /* The sign of the exponent: -1, and 1. */
 typedef enum acu_direction { ACU_FORWARD, ACU_INVERSE } acu_direction;
 
-/* Complex to complex: [..., n, 2] stays so. */
+/* Complex to complex: [..., n] stays so. */
 #define acu_fft(x, rank, direction) acu_op_fft(ACU_OPERAND(x), (rank), (direction), ACU_SITE)
 ACU_API acu_op *acu_op_fft(acu_op *x, int rank, acu_direction direction, acu_site site);
-/* Real to complex, forward: [..., n] becomes [..., n / 2 + 1, 2]. The other half of the last
+/* Real to complex, forward: [..., n] becomes [..., n / 2 + 1]. The other half of the last
  * dimension follows from this one. */
 #define acu_rfft(x, rank) acu_op_rfft(ACU_OPERAND(x), (rank), ACU_SITE)
 ACU_API acu_op *acu_op_rfft(acu_op *x, int rank, acu_site site);
-/* Complex to real, inverse: [..., n / 2 + 1, 2] becomes [..., n]; n says whether it was even. cuFFT
+/* Complex to real, inverse: [..., n / 2 + 1] becomes [..., n]; n says whether it was even. cuFFT
  * overwrites what it reads here, so it gets a copy of x. */
 #define acu_irfft(x, rank, n) acu_op_irfft(ACU_OPERAND(x), (rank), (n), ACU_SITE)
 ACU_API acu_op *acu_op_irfft(acu_op *x, int rank, int64_t n, acu_site site);

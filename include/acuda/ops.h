@@ -163,8 +163,8 @@ ACU_API acu_op *acu_op_eye(acu_dtype dtype, int64_t rows, int64_t columns, int64
  * conversions to these types); f8e8m0fnu takes the magnitude, rounded up to a power of two, as
  * scales need it. To integers: from floating point, truncated towards zero, then the nearest that
  * fits, NaN becomes 0; from integers, modulo 2^bits. To bool: whether it is not 0, from
- * bool too. To c64 and c128: the real part, the other one is 0; from them to other dtypes is refused:
- * acu_real and acu_abs say what is meant.
+ * bool too. To c64 and c128: the real part, the other one is 0; from them to other dtypes is
+ * refused: acu_real and acu_abs say what is meant.
  *
  * An element of f4e2m1fnx2 is two numbers, neighbours along the last dimension: a tensor [..., n]
  * of it converts to [..., 2 n] of another dtype, and [..., 2 n] to [..., n]; an odd last dimension
@@ -283,12 +283,13 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" fo
 #define acu_shift_right(a, b) ACUI_BINARY(SHIFT_RIGHT, a, b)
 
 /*
- * c64 and c128 are computed in double, and c64 rounded once: functions within 1 ulp of each part, or
- * for c128 a few ulp of the number's size. acu_div, acu_reciprocal and acu_abs do not overflow unless
- * the result does, acu_mul is part by part as in NumPy. Branch cuts, infinities and NaN of functions
- * are C's (Annex G). acu_abs yields parts (f32 of c64). acu_sign: z / |z|. There is no order:
- * acu_lt, acu_min, acu_clamp, acu_sort and the like refuse complex numbers. The parts as a view
- * instead of a copy: acu_reinterpret(z, ACU_F32), which has twice as many along the last dimension.
+ * c64 and c128 are computed in double, and c64 rounded once: functions within 1 ulp of each part,
+ * or for c128 a few ulp of the number's size. acu_div, acu_reciprocal and acu_abs do not overflow
+ * unless the result does, acu_mul is part by part as in NumPy. Branch cuts, infinities and NaN of
+ * functions are C's (Annex G). acu_abs yields parts (f32 of c64). acu_sign: z / |z|. There is no
+ * order: acu_lt, acu_min, acu_clamp, acu_sort and the like refuse complex numbers. The parts as a
+ * view instead of a copy: acu_reinterpret(z, ACU_F32), which has twice as many along the last
+ * dimension.
  */
 #define acu_conj(z) ACUI_UNARY(CONJ, z)
 #define acu_real(z) ACUI_UNARY(REAL, z)
@@ -335,8 +336,8 @@ ACU_BEGIN
  * refused (SHAPE). Sums, products,
  * means and norms are accumulated in double, or for integers in 64 bits, and rounded once, in an
  * order that follows from the shape: every run gives the same bits. op_kinds.h lists dtypes; sums
- * and products of integers and bool are of i64 or u64, and means of them of f64; the norm of complex
- * numbers has the dtype of their parts.
+ * and products of integers and bool are of i64 or u64, and means of them of f64; the norm of
+ * complex numbers has the dtype of their parts.
  */
 ACU_API acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site);
 ACU_API const char *acu_reduction_name(acu_reduction kind);
@@ -375,8 +376,8 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * cuBLAS computes it, at the speed of the tensor cores, if it is found and can do so without a copy
  * (each matrix is dense along its rows or its columns, and the matrices of a batch are evenly
  * spaced). Otherwise, and for integers, acuda's own kernel does, in tiles through shared memory.
- * Sums are in float (f64, c64, c128: double) and rounded once. f32 is multiplied in full precision; tf32
- * operands are rounded or truncated to tf32. The kernel adds up each element along k in order,
+ * Sums are in float (f64, c64, c128: double) and rounded once. f32 is multiplied in full precision;
+ * tf32 operands are rounded or truncated to tf32. The kernel adds up each element along k in order,
  * except where it uses tensor cores itself: for f16 and bf16 on compute capability 8.0 and newer,
  * of at least 64 rows, 64 columns and 32 along k, where elements are neighbours along one dimension
  * of each operand and the other stride is a multiple of 8. Those add 16 at a time. cuBLAS chooses

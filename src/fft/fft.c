@@ -45,22 +45,21 @@ static acu_op *check(const acu_planning *p, const request *r)
     if (!t)
         return refuse(p, r, ACU_ERR_INVALID, "it takes a tensor");
     acu_shape shape = acu_tensor_shape(t);
-    const int pairs = r->kind != TO_COMPLEX;
-    if (acu_tensor_dtype(t) != ACU_F32 && acu_tensor_dtype(t) != ACU_F64)
-        return refuse(p, r, ACU_ERR_DTYPE, "it must be f32 or f64");
+    acu_dtype dtype = acu_tensor_dtype(t);
+    if (r->kind == TO_COMPLEX && dtype != ACU_F32 && dtype != ACU_F64)
+        return refuse(p, r, ACU_ERR_DTYPE, "it must be f32 or f64 (acu_fft takes complex numbers)");
+    if (r->kind != TO_COMPLEX && !acui_is_complex(dtype))
+        return refuse(p, r, ACU_ERR_DTYPE, r->kind == COMPLEX
+                      ? "it must be c64 or c128 (acu_rfft takes real numbers)"
+                      : "it must be c64 or c128");
     if (r->rank < 1 || r->rank > 3)
         return refuse(p, r, ACU_ERR_INVALID, "the rank must be 1, 2 or 3");
-    if (shape.rank < r->rank + pairs)
+    if (shape.rank < r->rank)
         return refuse(p, r, ACU_ERR_SHAPE, "it has too few dimensions for this rank");
-    if (pairs && shape.dim[shape.rank - 1] != 2)
-        return refuse(p, r, ACU_ERR_SHAPE, "complex numbers are pairs: the last dimension must be "
-                      "2");
-    if (r->kind == TO_COMPLEX && shape.rank == ACU_MAX_RANK)
-        return refuse(p, r, ACU_ERR_SHAPE, "there is no room for the dimension of the pairs");
-    if (r->kind == TO_REAL && (r->n < 1 || shape.dim[shape.rank - 2] != r->n / 2 + 1))
-        return refuse(p, r, ACU_ERR_SHAPE, "the dimension before the pairs must be n / 2 + 1");
+    if (r->kind == TO_REAL && (r->n < 1 || shape.dim[shape.rank - 1] != r->n / 2 + 1))
+        return refuse(p, r, ACU_ERR_SHAPE, "the last dimension must be n / 2 + 1");
     for (int d = 1; d <= r->rank; d++)
-        if (shape.dim[shape.rank - pairs - d] == 0)
+        if (shape.dim[shape.rank - d] == 0)
             return refuse(p, r, ACU_ERR_SHAPE, "there are no numbers along a dimension of the "
                           "transform");
     if (!is_dense(t) || (p->out.tensor && !is_dense(p->out.tensor)))
@@ -69,12 +68,10 @@ static acu_op *check(const acu_planning *p, const request *r)
     return NULL;
 }
 
-/* The shape without pairs, with the last dimension of the transform itself. */
+/* The shape of what is real, or, if nothing is, of both sides. */
 static acu_shape extents_of(const acu_tensor *t, const request *r)
 {
     acu_shape shape = acu_tensor_shape(t);
-    if (r->kind != TO_COMPLEX)
-        shape.rank--;
     if (r->kind == TO_REAL)
         shape.dim[shape.rank - 1] = r->n;
     return shape;
@@ -82,19 +79,17 @@ static acu_shape extents_of(const acu_tensor *t, const request *r)
 
 static acu_shape result_of(acu_shape shape, const request *r)
 {
-    if (r->kind == TO_REAL)
-        return shape;
     if (r->kind == TO_COMPLEX)
         shape.dim[shape.rank - 1] = shape.dim[shape.rank - 1] / 2 + 1;
-    shape.dim[shape.rank++] = 2;
     return shape;
 }
 
-static acui_fft describe(acu_shape shape, acu_dtype dtype, const request *r)
+/* `part`: of the numbers, f32 or f64. */
+static acui_fft describe(acu_shape shape, acu_dtype part, const request *r)
 {
     acui_fft fft;
     memset(&fft, 0, sizeof fft);
-    bool wide = dtype == ACU_F64;
+    bool wide = part == ACU_F64;
     int real = wide ? ACUI_R_64F : ACUI_R_32F, complex = wide ? ACUI_C_64F : ACUI_C_32F;
     fft.key.rank = r->rank;
     fft.key.from = r->kind == TO_COMPLEX ? real : complex;
@@ -119,11 +114,11 @@ static bool is_by_cufft(const acu_device *device)
     return found;
 }
 
-static acu_op *by_own(acu_planning *p, const request *r, acu_dtype dtype, acu_shape shape,
+static acu_op *by_own(acu_planning *p, const request *r, acu_dtype part, acu_shape shape,
                       acu_op *out)
 {
     acui_fft_own t = {.name = names[r->kind],
-                      .dtype = dtype,
+                      .dtype = part,
                       .n = shape,
                       .rank = r->rank,
                       .from = r->kind == TO_COMPLEX ? ACUI_FFT_REAL
@@ -143,14 +138,15 @@ static acu_op *plan(acu_planning *p)
     if (failed)
         return failed;
     const char *name = names[r->kind];
-    acu_dtype dtype = acu_tensor_dtype(p->values[0].tensor);
+    acu_dtype part = acui_part_of(acu_tensor_dtype(p->values[0].tensor));
     acu_shape shape = extents_of(p->values[0].tensor, r);
-    acui_fft fft = describe(shape, dtype, r);
-    acu_op *out = acui_result(p, name, dtype, result_of(shape, r));
+    acui_fft fft = describe(shape, part, r);
+    acu_dtype to = r->kind == TO_REAL ? part : acui_whole_of(part);
+    acu_op *out = acui_result(p, name, to, result_of(shape, r));
     if (acu_op_status(out, NULL) != ACU_OK || acu_shape_elements(shape) == 0)
         return out;
     if (!is_by_cufft(p->device))
-        return by_own(p, r, dtype, shape, out);
+        return by_own(p, r, part, shape, out);
     acu_op *x = acu_op_take(&p->values[0], p->site);
     if (r->kind == TO_REAL)
         x = acu_op_dup(x, p->site);

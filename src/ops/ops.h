@@ -24,7 +24,8 @@ bool acui_scalar_parts(const acu_val *scalar, uint64_t parts[2], char *why);
 /* The bits that a kernel of the dtype's class gets for the scalar, as a number of `dtype`. False:
  * it can not be one; *why says so. */
 bool acui_scalar_bits(const acu_val *scalar, acu_dtype dtype, uint64_t *bits, char *why);
-/* The bits as they are stored in memory: rounded to the nearest, ties to even. Of c128, two words. */
+/* The bits as they are stored in memory: rounded to the nearest, ties to even. Of c128, two
+ * words. */
 bool acui_stored_bits(const acu_val *scalar, acu_dtype dtype, uint64_t bits[2], char *why);
 
 /* NumPy's rule: *shape becomes what it and `with` broadcast to; false: they do not. */

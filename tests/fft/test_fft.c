@@ -50,17 +50,19 @@ static void transform(double *x, const int n[3], int rank, int sign)
     }
 }
 
-static acu_shape pairs_of(const int n[3], int last)
+static acu_dtype complex_of(acu_dtype dtype)
 {
-    return ACU_SHAPE(n[0], n[1], last, 2);
+    return dtype == ACU_F64 ? ACU_C128 : ACU_C64;
 }
 
+/* `dtype`: of the parts. */
 static void complex_one(acu_device *device, acu_dtype dtype, const int n[3], int rank, bool inverse)
 {
     size_t count = 2 * (size_t)(n[0] * n[1] * n[2]);
     double x[MOST], have[MOST];
     with_random(&numbers, x, count);
-    acu_tensor *in = with_numbers(device, dtype, pairs_of(n, n[2]), x), *out = NULL;
+    acu_shape shape = ACU_SHAPE(n[0], n[1], n[2]);
+    acu_tensor *in = with_numbers(device, complex_of(dtype), shape, x), *out = NULL;
     acu_direction direction = inverse ? ACU_INVERSE : ACU_FORWARD;
     assert_works(acu_sync(device, acu_fft(in, rank, direction), &out));
     with_read(in, have);
@@ -102,7 +104,8 @@ static void real_one(acu_device *device, acu_dtype dtype, const int n[3], int ra
     acu_tensor *in = with_numbers(device, dtype, ACU_SHAPE(n[0], n[1], n[2]), x);
     acu_tensor *spectrum = NULL, *back = NULL;
     assert_works(acu_sync(device, acu_rfft(in, rank), &spectrum));
-    assert_true(acu_shape_equal(acu_tensor_shape(spectrum), pairs_of(n, half)));
+    assert_true(acu_shape_equal(acu_tensor_shape(spectrum), ACU_SHAPE(n[0], n[1], half)));
+    assert_int_equal(acu_tensor_dtype(spectrum), complex_of(dtype));
     with_read(spectrum, have);
     with_near(have, want, 2 * (size_t)(n[0] * n[1] * half), tolerance(dtype), "rfft");
     assert_works(acu_sync(device, acu_irfft(spectrum, rank, n[2]), &back));
@@ -133,7 +136,7 @@ static void real_numbers(void **state)
 
 static acu_op *ones(int64_t n)
 {
-    return acu_ones(ACU_F32, ACU_SHAPE(n, 2));
+    return acu_full(ACU_SHAPE(n), acu_c64(1, 1));
 }
 
 /* One plan for each shape, kept; the least used go when there are too many. */
@@ -191,11 +194,11 @@ static void in_a_graph(void **state)
     acu_graph *graph;
     double have[16];
     assert_works(acu_sync(device, ones(8), &x));
-    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(8, 2)), &y));
+    assert_works(acu_sync(device, acu_zeros(ACU_C64, ACU_SHAPE(8)), &y));
     acu_op *round = acu_fft(acu_fft(x, 1, ACU_FORWARD), 1, ACU_INVERSE);
     assert_works(acu_graph_load(device, acu_into(y, round), NULL, &graph));
     for (int turn = 1; turn < 4; turn++) {
-        assert_works(acu_sync(device, acu_fill(x, acu_f32((float)turn)), NULL));
+        assert_works(acu_sync(device, acu_fill(x, acu_c64((float)turn, (float)turn)), NULL));
         assert_works(acu_sync(device, acu_replay(graph), NULL));
         with_read(y, have);
         for (int i = 0; i < 16; i++)
@@ -214,7 +217,7 @@ static void refusals(void **state)
     (void)state;
     acu_device *device = open_fft();
     acu_tensor *x;
-    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(4, 6, 2)), &x));
+    assert_works(acu_sync(device, acu_ones(ACU_C64, ACU_SHAPE(4, 6)), &x));
     assert_fails(acu_sync(device, acu_fft(x, 4, ACU_FORWARD), NULL), ACU_ERR_INVALID, "rank");
     assert_fails(acu_sync(device, acu_fft(x, 3, ACU_FORWARD), NULL), ACU_ERR_SHAPE, "few");
     assert_fails(acu_sync(device, acu_fft(x, 1, (acu_direction)5), NULL), ACU_ERR_INVALID,
@@ -222,10 +225,12 @@ static void refusals(void **state)
     assert_fails(acu_sync(device, acu_irfft(x, 1, 7), NULL), ACU_ERR_SHAPE, "n / 2");
     assert_fails(acu_sync(device, acu_irfft(x, 1, 0), NULL), ACU_ERR_SHAPE, "n / 2");
     acu_op *real = acu_ones(ACU_F32, ACU_SHAPE(4, 6));
-    assert_fails(acu_sync(device, acu_fft(real, 1, ACU_FORWARD), NULL), ACU_ERR_SHAPE, "pairs");
-    acu_op *whole = acu_ones(ACU_I32, ACU_SHAPE(4, 2));
-    assert_fails(acu_sync(device, acu_fft(whole, 1, ACU_FORWARD), NULL), ACU_ERR_DTYPE, "f64");
-    acu_op *part = acu_slice(x, ACU_SHAPE(0, 1, 0), ACU_SHAPE(4, 5, 2));
+    assert_fails(acu_sync(device, acu_fft(real, 1, ACU_FORWARD), NULL), ACU_ERR_DTYPE,
+                 "c64 or c128 (acu_rfft takes real numbers)");
+    assert_fails(acu_sync(device, acu_rfft(x, 1), NULL), ACU_ERR_DTYPE, "f32 or f64");
+    acu_op *whole = acu_ones(ACU_I32, ACU_SHAPE(4));
+    assert_fails(acu_sync(device, acu_irfft(whole, 1, 7), NULL), ACU_ERR_DTYPE, "c128");
+    acu_op *part = acu_slice(x, ACU_SHAPE(0, 1), ACU_SHAPE(4, 5));
     assert_fails(acu_sync(device, acu_fft(part, 1, ACU_FORWARD), NULL), ACU_ERR_INVALID, "dense");
     acu_tensor_release(x);
     with_end(device);

@@ -15,7 +15,8 @@
 #include <string.h>
 
 enum { OK, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
-enum { R_32F, R_64F, R_16F, C_32F = 4, C_64F, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77 };
+enum { R_32F, R_64F, R_16F, C_32F = 4, C_64F, R_16BF = 14 };
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77 };
 
 static fake_cublas fake = {.gate = PTHREAD_MUTEX_INITIALIZER};
 

@@ -104,11 +104,13 @@ static inline acu_tensor *with_numbers(acu_device *device, acu_dtype dtype, acu_
                                        const double *numbers)
 {
     acu_tensor *tensor;
-    size_t n = (size_t)acu_shape_elements(shape);
+    bool pairs = acu_dtype_kind_of(dtype) == ACU_KIND_COMPLEX; /* of numbers */
+    size_t n = (size_t)acu_shape_elements(shape) * (pairs ? 2 : 1);
     float *narrow = malloc((n + 1) * sizeof *narrow);
     for (size_t i = 0; i < n; i++)
         narrow[i] = (float)numbers[i];
-    const void *data = dtype == ACU_F64 ? (const void *)numbers : narrow;
+    bool wide = dtype == ACU_F64 || dtype == ACU_C128;
+    const void *data = wide ? (const void *)numbers : narrow;
     assert_works(acu_sync(device, acu_const(dtype, shape, data), &tensor));
     free(narrow);
     return tensor;
@@ -116,8 +118,8 @@ static inline acu_tensor *with_numbers(acu_device *device, acu_dtype dtype, acu_
 
 static inline void with_read(acu_tensor *tensor, double *numbers)
 {
-    size_t bytes = acu_tensor_bytes(tensor), n = bytes / acu_dtype_bytes(acu_tensor_dtype(tensor));
-    if (acu_tensor_dtype(tensor) == ACU_F64) {
+    size_t bytes = acu_tensor_bytes(tensor), n = bytes / sizeof(float);
+    if (acu_tensor_dtype(tensor) == ACU_F64 || acu_tensor_dtype(tensor) == ACU_C128) {
         assert_works(acu_read_sync(tensor, numbers, bytes));
         return;
     }

@@ -188,8 +188,8 @@ acu_status acu_future_scalar(acu_future *future, size_t index, acu_dtype *dtype,
     } else if (*kind < ACUI_RESULT_SCALAR) {
         status = acui_fail(ACU_ERR_INVALID, "value %zu is a tensor, not a scalar", index);
     } else if (*kind - ACUI_RESULT_SCALAR == ACU_C128) {
-        status = acui_fail(ACU_ERR_NOT_SUPPORTED, "value %zu is a scalar of c128, which does not fit "
-                           "into 64 bits: a tensor of one element does it", index);
+        status = acui_fail(ACU_ERR_NOT_SUPPORTED, "value %zu is a scalar of c128, which does not "
+                           "fit into 64 bits: a tensor of one element does it", index);
     } else {
         *dtype = (acu_dtype)(*kind - ACUI_RESULT_SCALAR);
         *bits = acui_results_list(&future->results)[index].bits;
