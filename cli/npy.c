@@ -16,7 +16,8 @@ static const struct {
     acu_dtype dtype;
 } types[] = {{"b1", ACU_BOOL}, {"i1", ACU_I8},  {"u1", ACU_U8},  {"i2", ACU_I16},
              {"u2", ACU_U16},  {"i4", ACU_I32}, {"u4", ACU_U32}, {"i8", ACU_I64},
-             {"u8", ACU_U64},  {"f2", ACU_F16}, {"f4", ACU_F32}, {"f8", ACU_F64}};
+             {"u8", ACU_U64},  {"f2", ACU_F16}, {"f4", ACU_F32}, {"f8", ACU_F64},
+             {"c8", ACU_C64},  {"c16", ACU_C128}};
 
 const char *npy_type(acu_dtype dtype)
 {
@@ -44,11 +45,13 @@ static bool read_type(const char *value, acu_dtype *dtype)
 {
     if (!value || *value != '\'' || !strchr("<|=", value[1]) || value[1] == '\0')
         return false;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strncmp(value + 2, types[i].type, 2) == 0 && value[4] == '\'') {
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t length = strlen(types[i].type);
+        if (strncmp(value + 2, types[i].type, length) == 0 && value[2 + length] == '\'') {
             *dtype = types[i].dtype;
             return true;
         }
+    }
     return false;
 }
 
@@ -134,7 +137,7 @@ bool npy_write(const char *path, const npy *array)
     int n = snprintf(header, sizeof header,
                      "{'descr': '%c%s', 'fortran_order': False, "
                      "'shape': (%s), }",
-                     type[1] == '1' ? '|' : '<', type, shape);
+                     type[1] == '1' && !type[2] ? '|' : '<', type, shape);
     while ((10 + n + 1) % 64) /* the data begins at a multiple of 64 */
         header[n++] = ' ';
     header[n++] = '\n';

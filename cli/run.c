@@ -87,7 +87,8 @@ static bool read_number(acu_dtype dtype, const char *text, acu_arg *arg)
         *arg = dtype == ACU_F32 ? acu_f32((float)v) : acu_f64(v);
         return end != text && !*end;
     }
-    return npy_type(dtype) && dtype != ACU_F16 && read_integer(dtype, text, arg);
+    bool complex = acu_dtype_kind_of(dtype) == ACU_KIND_COMPLEX;
+    return npy_type(dtype) && dtype != ACU_F16 && !complex && read_integer(dtype, text, arg);
 }
 
 /* "f32:16x16" */
@@ -263,6 +264,19 @@ static acu_config config_of(const call *c)
     return config;
 }
 
+/* As Python writes it. */
+static void print_complex(acu_dtype dtype, const char *at)
+{
+    float f[2];
+    double d[2];
+    memcpy(f, at, sizeof f);
+    memcpy(d, at, dtype == ACU_C64 ? sizeof *d : sizeof d);
+    if (dtype == ACU_C64)
+        printf(" %g%+gj", (double)f[0], (double)f[1]);
+    else
+        printf(" %.10g%+.10gj", d[0], d[1]);
+}
+
 static void print_element(const npy *array, size_t i)
 {
     const char *at = (const char *)array->data + i * acu_dtype_bytes(array->dtype);
@@ -270,6 +284,10 @@ static void print_element(const npy *array, size_t i)
     float f;
     double d;
     size_t bytes = acu_dtype_bytes(array->dtype);
+    if (acu_dtype_kind_of(array->dtype) == ACU_KIND_COMPLEX) {
+        print_complex(array->dtype, at);
+        return;
+    }
     memcpy(&bits, at, bytes);
     switch (array->dtype) {
     case ACU_F32:

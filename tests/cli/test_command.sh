@@ -181,11 +181,16 @@ if "$acuda" compile --arch 75 one.cu 2>/dev/null; then
     if command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null; then
         python3 -c 'import numpy as n
 n.save("x.npy", n.arange(6, dtype="f4").reshape(2, 3)); n.save("y.npy", n.ones((2, 3), "f4"))
-n.save("f.npy", n.asfortranarray(n.ones((2, 3), "f4"))); n.save("c.npy", n.ones(2, "c8"))'
+n.save("f.npy", n.asfortranarray(n.ones((2, 3), "f4"))); n.save("c.npy", n.ones(2, "S3"))
+n.save("z.npy", n.array([1 - 2j, 0.5j], "c16"))'
         expect 0 '1 3 5 7 9 11' "$acuda" run -d software -D OFFSET=0 -k saxpy saxpy.cu \
             inout:y.npy=r.npy f32:2 in:x.npy i32:6
         python3 -c 'import numpy as n
 r = n.load("r.npy"); assert r.dtype == "f4" and r.shape == (2, 3) and r[1, 2] == 11, r'
+        expect 0 ' 1-2j 0+0.5j' "$acuda" run -d software one.cu inout:z.npy=z2.npy u8:0 -b 1 -g 1
+        expect 0 ' 0+0j 0+0j' "$acuda" run -d software one.cu out:c64:2=z3.npy u8:0 -b 16 -g 1
+        python3 -c 'import numpy as n
+assert (n.load("z2.npy") == n.load("z.npy")).all() and n.load("z3.npy").dtype == "c8"'
         expect 2 "Fortran" "$acuda" run one.cu in:f.npy
         expect 2 'element type' "$acuda" run one.cu in:c.npy
     fi

@@ -11,6 +11,7 @@ trap 'rm -rf "$work"' EXIT
 
 cat >"$work/main.cpp" <<'END'
 #include <acuda/acuda.h>
+#include <complex>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +58,11 @@ static void terms(acu_tensor *t) /* 2x3 of f32, each 1 */
     ALL_ARE(acu_mul(t, 2.5L), shape, 2.5f);
     ALL_ARE(acu_add(acu_add(t, 1ull), static_cast<unsigned char>(1)), shape, 3.0f);
     ALL_ARE(acu_fma(t, 2, t), shape, 3.0f);
+    const std::complex<float> z(1, -2);
+    ALL_ARE(acu_mul(acu_convert(t, ACU_C64), std::complex<double>(1, -2)), shape, z);
+    const std::complex<double> wide(1, -2);
+    ALL_ARE(acu_mul(z, acu_ones(ACU_C64, shape)), shape, z);
+    ALL_ARE(acu_full(shape, acu_c128(&wide)), shape, wide);
     ALL_ARE(acu_sum(t, ACU_ALL), ACU_SHAPE(1), 6.0f);
     ALL_ARE(acu_sum(t, ACU_DIMS(0)), ACU_SHAPE(3), 2.0f);
     ALL_ARE(acu_sum(t, ACU_KEEP(0, -1)), ACU_SHAPE(1, 1), 6.0f);
