@@ -231,7 +231,10 @@ static int part_of(int type)
 static double _Complex number_at(int type, const char *at)
 {
     int part = part_of(type);
-    return CMPLX(real_at(part, at), part == type ? 0 : real_at(part, at + size_of(part)));
+    double parts[2] = {real_at(part, at), part == type ? 0 : real_at(part, at + size_of(part))};
+    double _Complex z; /* clang 14 has no CMPLX */
+    memcpy(&z, parts, sizeof z);
+    return z;
 }
 
 static void put_number(int type, char *at, double _Complex z)
