@@ -36,16 +36,22 @@ static acu_tensor *tensor_of(acu_device *device, acu_op *op)
 /* ---- making and filling ---- */
 
 /* Every element has these bits. Takes the tensor. */
-static void all_bits(acu_tensor *tensor, uint64_t bits)
+static void two_words(acu_tensor *tensor, uint64_t bits, uint64_t imaginary)
 {
     size_t size = acu_dtype_bytes(acu_tensor_dtype(tensor));
-    unsigned char bytes[N * 8], want[8];
-    memcpy(want, &bits, sizeof want);
+    unsigned char bytes[N * 16], want[16];
+    memcpy(want, &bits, sizeof bits);
+    memcpy(want + 8, &imaginary, sizeof imaginary);
     assert_int_equal(acu_tensor_bytes(tensor), N * size);
     assert_works(acu_read_sync(tensor, bytes, N * size));
     for (size_t i = 0; i < N; i++)
         assert_memory_equal(bytes + i * size, want, size);
     acu_tensor_release(tensor);
+}
+
+static void all_bits(acu_tensor *tensor, uint64_t bits)
+{
+    two_words(tensor, bits, 0);
 }
 
 static uint64_t one_of(acu_dtype dtype)
@@ -57,8 +63,10 @@ static uint64_t one_of(acu_dtype dtype)
         return 0x3F80;
     case ACU_F32:
     case ACU_TF32:
+    case ACU_C64:
         return 0x3F800000;
     case ACU_F64:
+    case ACU_C128:
         return 0x3FF0000000000000;
     case ACU_F8E4M3FN:
         return 7 << 3;
@@ -90,13 +98,14 @@ static void every_dtype_is_filled(void **state)
             all_bits(result(device, acu_zeros(dtype, shape)), 0);
         all_bits(result(device, acu_ones(dtype, shape)), one_of(dtype));
         for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
-            uint64_t bits = size == 8 ? patterns[p] : patterns[p] & ((1ull << 8 * size) - 1);
-            acu_arg scalar = acu_arg_scalar(dtype, bits);
-            all_bits(result(device, acu_full(shape, scalar)), bits);
-            all_bits(result(device, acu_fill(acu_empty(dtype, shape), scalar)), bits);
+            uint64_t bits = size >= 8 ? patterns[p] : patterns[p] & ((1ull << 8 * size) - 1);
+            uint64_t words[2] = {bits, size == 16 ? patterns[(p + 1) % 6] : 0};
+            acu_arg scalar = size == 16 ? acu_c128(words) : acu_arg_scalar(dtype, bits);
+            two_words(result(device, acu_full(shape, scalar)), bits, words[1]);
+            two_words(result(device, acu_fill(acu_empty(dtype, shape), scalar)), bits, words[1]);
             acu_tensor *x = result(device, acu_empty(dtype, shape));
             assert_works(acu_sync(device, acu_fill(x, scalar), NULL));
-            all_bits(x, bits);
+            two_words(x, bits, words[1]);
         }
     }
     done(device);
