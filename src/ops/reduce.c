@@ -282,23 +282,26 @@ static acu_op *of_none(plan *r)
 {
     char words[ACUI_OPS_WORDS];
     acu_reduction kind = r->what.kind;
-    uint64_t bits = 0;
+    uint64_t bits[2] = {0, 0};
     bool one = kind == ACU_REDUCE_PROD || kind == ACU_REDUCE_ALL;
     if (kind != ACU_REDUCE_SUM && kind != ACU_REDUCE_NORM && kind != ACU_REDUCE_ANY &&
         kind != ACU_REDUCE_MEAN && !one)
         return acu_op_fail(ACU_ERR_SHAPE, r->name, r->p->site, "%s of %s: there is none among no "
                            "elements", r->name, acui_value_words(&r->p->values[0], words));
-    acu_val of = {.kind = ACU_SCALAR, .dtype = ACU_F64};
+    acu_val of = {.kind = ACU_SCALAR, .dtype = acui_is_complex(r->to) ? ACU_C128 : ACU_F64};
     const double number = kind == ACU_REDUCE_MEAN ? NAN : one;
     memcpy(&of.bits, &number, sizeof number);
-    if (acu_dtype_kind_of(r->to) != ACU_KIND_FLOAT)
-        bits = one;
+    if (kind == ACU_REDUCE_MEAN && of.dtype == ACU_C128)
+        of.imaginary = of.bits;
+    if (acu_dtype_kind_of(r->to) >= ACU_KIND_FLOAT)
+        acui_stored_bits(&of, r->to, bits, words);
     else
-        acui_stored_bits(&of, r->to, &bits, words);
+        bits[0] = one;
     acu_op *out = acui_result(r->p, r->name, r->to, r->result);
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
-    return acu_op_fill(out, acu_arg_scalar(r->to, bits), r->p->site);
+    acu_arg number_of = r->to == ACU_C128 ? acu_c128(bits) : acu_arg_scalar(r->to, bits[0]);
+    return acu_op_fill(out, number_of, r->p->site);
 }
 
 /* Of integers: their sum, in 64 bits, by their number. The sum of 64-bit integers might not fit, so

@@ -225,6 +225,23 @@ for dtype in COMPLEX:
     same(run(_matmul(conjugate, term(w), _SITE)), np.atleast_1d(np.vdot(v.astype("c16"), w)).astype(dtype))
 print("matmul, vdot")
 
+for dtype in COMPLEX:
+    none, number = np.zeros((3, 0), dtype), np.array(2 - 1j, dtype)
+    for name in ("neg", "abs", "exp"):
+        same(run(elementwise(name, none)), abs(none) if name == "abs" else none)
+    same(run(elementwise("mul", number, number)), number * number)
+    for name, want in (("sum", 0), ("prod", 1), ("mean", np.nan + 1j * np.nan)):
+        same(run(op("reduce", "ixm", REDUCE[name], none, dims(1))), np.full(3, want, dtype))
+        same(run(op("reduce", "ixm", REDUCE[name], number, dims())), np.atleast_1d(number))
+    same(run(op("reduce", "ixm", REDUCE["norm"], none, dims(1))), np.zeros(3, PART[dtype]))
+    for kind in (0, 1):
+        same(run(op("scan", "ixi", kind, none, 1)), none)
+    same(run(op("matmul", "xx", none, np.zeros((0, 4), dtype))), np.zeros((3, 4), dtype))
+    same(run(op("convert", "xi", np.zeros((0, 2), np.int8), ACU_DTYPES.index(OF_NUMPY[dtype]))), np.zeros((0, 2), dtype))
+    same(run(op("index_put", "ixixx", 1, np.ones((2, 2), dtype), 0, np.zeros(0, int), np.zeros((0, 2), dtype))),
+         np.ones((2, 2), dtype))
+print("none, and single numbers")
+
 z = complexes("complex64", (3,))
 refused(elementwise("lt", z, z), "lt takes numbers and bool|operand 0 is c64 [3]|no order")
 refused(elementwise("max", z, 1), "no order")
