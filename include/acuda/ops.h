@@ -27,8 +27,8 @@
  * extents must be equal, or one of them is 1 or missing. Tensors without elements, and without
  * dimensions (ACU_RANK_0), give what they give in NumPy, except that results which there have no
  * dimensions, such as sums over all of them, have one here, [1]. Operations that call a library
- * (product.h, blas.h, solver.h, sparse.h, npp.h) and those of image.h refuse empty operands
- * (SHAPE).
+ * (product.h, blas.h, solver.h, sparse.h, dnn.h, npp.h), collectives (comm.h) and those of image.h
+ * refuse empty operands (SHAPE).
  *
  * f16 and bf16 are computed in float and rounded once, to nearest, ties to even. tf32 counts as
  * f32. A bool is true if its byte is anything but 0 (other libraries, kernels and acu_reinterpret

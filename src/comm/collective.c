@@ -80,6 +80,8 @@ static acu_status check_one(const acu_comm *comm, const struct kind *k, acui_col
         return refuse(k, rank, ACU_ERR_DTYPE, "an operand is of %s, and another of %s",
                       acu_dtype_name(dtype), acu_dtype_name(c->dtype));
     int64_t n = acu_tensor_elements(t), per = much == ALL ? comm->ranks : 1;
+    if (n == 0)
+        return refuse(k, rank, ACU_ERR_SHAPE, "an operand has no elements");
     if (n % per)
         return refuse(k, rank, ACU_ERR_SHAPE, "%lld elements can not be shared among %d ranks",
                       (long long)n, comm->ranks);

@@ -86,11 +86,11 @@ acu_op *acui_layer_check(acui_layer *l, size_t count)
 {
     const acu_tensor *first = l->p->values[0].kind == ACU_TENSOR ? l->p->values[0].tensor : NULL;
     l->dtype = first ? acu_tensor_dtype(first) : ACU_NO_DTYPE;
-    for (size_t i = 0; i < count; i++) {
-        acu_op *failed = check_operand(l, i);
-        if (failed)
-            return failed;
-    }
+    acu_op *failed = acui_refuse_empty(l->p, l->name);
+    for (size_t i = 0; i < count && !failed; i++)
+        failed = check_operand(l, i);
+    if (failed)
+        return failed;
     l->last = acu_tensor_shape(first).rank > 2 && !lies_so(first, false) && lies_so(first, true);
     l->dnn.key.type = type_of(l->dtype);
     l->dnn.key.rounded = l->dtype == ACU_TF32;

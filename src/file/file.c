@@ -307,6 +307,8 @@ static acu_op *plan(acu_planning *p)
     if (failed)
         return failed;
     x.bytes = acu_tensor_bytes(x.x);
+    if (x.bytes == 0)
+        return acu_op_take(&p->values[0], p->site);
     x.each = piece_bytes(x.bytes);
     bool on_host = x.x->buffer->host || x.x->buffer->kind == ACU_MEMORY_MANAGED;
     acu_status st = on_host ? ACU_OK : make_ring(&x);

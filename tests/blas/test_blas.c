@@ -314,7 +314,9 @@ static void refusals(void **state)
     acu_tensor *x, *m;
     assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(6)), &x));
     assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(6, 6)), &m));
-    acu_op *five = acu_ones(ACU_F32, ACU_SHAPE(5));
+    acu_op *five = acu_ones(ACU_F32, ACU_SHAPE(5)), *none = acu_ones(ACU_F32, ACU_SHAPE(0));
+    assert_fails(acu_sync(device, acu_blas_axpy(1, none, x), NULL), ACU_ERR_SHAPE,
+                 "operand 0, f32 [0], has no elements");
     assert_fails(acu_sync(device, acu_blas_axpy(1, five, x), NULL), ACU_ERR_SHAPE, "one length");
     assert_fails(acu_sync(device, acu_blas_axpy(1, m, x), NULL), ACU_ERR_SHAPE, "vector");
     assert_fails(acu_sync(device, acu_blas_axpy(1, acu_ones(ACU_F64, ACU_SHAPE(6)), x), NULL),

@@ -458,6 +458,8 @@ static void refusals(void **state)
     acu_op *wrong = ones(ACU_F32, M, N);
     assert_fails(acu_sync(device, acu_product(ones(ACU_F32, M, K), wrong, NULL), NULL),
                  ACU_ERR_SHAPE, "as many rows as a has columns");
+    assert_fails(acu_sync(device, acu_product(ones(ACU_F32, 0, K), ones(ACU_F32, K, N), NULL),
+                          NULL), ACU_ERR_SHAPE, "operand 0, f32 [0, 32], has no elements");
     acu_op *rows = ones(ACU_I8, K, N);
     assert_fails(acu_sync(device, acu_product(ones(ACU_I8, M, K), rows, NULL), NULL),
                  ACU_ERR_INVALID, "dense along its columns");

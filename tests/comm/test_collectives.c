@@ -430,6 +430,7 @@ static void wrong_collectives_are_refused(void **state)
     all_reduce_fails(NULL, acu_value(x), ACU_ERR_INVALID, "communicator");
     all_reduce_fails(base, acu_value(b), ACU_ERR_DTYPE, "all-reduce|bool");
     all_reduce_fails(base, acu_scalar(acu_f32(1)), ACU_ERR_INVALID, "no tensor");
+    all_reduce_fails(base, acu_slice(x, ACU_SHAPE(1), ACU_SHAPE(1)), ACU_ERR_SHAPE, "no elements");
     assert_fails(acu_sync(NULL, acu_op_collective(base, &what, NULL, &op, 1, ACU_SITE), NULL),
                  ACU_ERR_INVALID, "no such collective");
     what.kind = ACU_BARRIER;

@@ -447,6 +447,7 @@ static void refusals(void **state)
     REFUSES(x, w, ACU_ERR_INVALID, "at least one group", .groups = -2);
     REFUSES(x, w, ACU_ERR_INVALID, "no acu_dnn_activation", .activation = (acu_dnn_activation)9);
     REFUSES(x, w, ACU_ERR_INVALID, "do not go together", .measure = true, .deterministic = true);
+    REFUSES(x, ACU_SHAPE(0, 4, 3, 3), ACU_ERR_SHAPE, "has no elements", .groups = 1);
     REFUSES(x, w, ACU_ERR_SHAPE, "multiples of the groups", .groups = 3);
     REFUSES(x, w, ACU_ERR_SHAPE, "the channels of its group", .groups = 2);
     REFUSES(x, w, ACU_ERR_SHAPE, "does not fit into", .dilation = {3});

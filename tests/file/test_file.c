@@ -181,6 +181,8 @@ static void ends_too_early(void **state)
     assert_non_null(strstr(acu_last_error()->message, "the file ends there"));
     assert_non_null(strstr(acu_last_error()->message, path));
     assert_string_equal(acu_last_error()->op, "file_read");
+    op = acu_file_read(file, 5000, acu_empty(ACU_U8, ACU_SHAPE(0, 3))); /* nothing is read */
+    assert_works(acu_sync(device, op, NULL));
     op = acu_file_read(file, 5000, acu_empty(ACU_U8, ACU_SHAPE(1)));
     assert_fails(acu_sync(device, op, NULL), ACU_ERR_IO, "0 of 1 bytes at offset 5000");
     end(device, file, data);

@@ -351,6 +351,8 @@ static void refusals(void **state)
     acu_tensor *m;
     assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(3, 4)), &m));
     assert_fails(acu_sync(device, acu_cholesky(m, ACU_LOWER), NULL), ACU_ERR_SHAPE, "square");
+    assert_fails(acu_sync(device, acu_qr(acu_ones(ACU_F32, ACU_SHAPE(0, 3))), NULL), ACU_ERR_SHAPE,
+                 "[0, 3], has no elements");
     assert_fails(acu_sync(device, acu_eigh(m, ACU_LOWER), NULL), ACU_ERR_SHAPE, "square");
     assert_fails(acu_sync(device, acu_svd(acu_ones(ACU_F32, ACU_SHAPE(2, 3, 3))), NULL),
                  ACU_ERR_SHAPE, "must be a matrix");

@@ -213,6 +213,8 @@ static void refusals(void **state)
     acu_tensor *x;
     make(&m, device, ACU_F32, ACU_I32);
     assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(COLS, 2)), &x));
+    acu_op *none = acu_ones(ACU_F32, ACU_SHAPE(COLS, 0));
+    assert_fails(acu_sync(device, times(&m, none), NULL), ACU_ERR_SHAPE, "has no elements");
     acu_op *more = acu_ones(ACU_F32, ACU_SHAPE(COLS + 1));
     assert_fails(acu_sync(device, times(&m, more), NULL), ACU_ERR_SHAPE, "as many rows");
     acu_op *other = acu_ones(ACU_F64, ACU_SHAPE(COLS));
