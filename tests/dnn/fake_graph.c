@@ -176,12 +176,13 @@ static bool place_in_x(const fake_graph *g, const int64_t *y, const int64_t *w, 
     return true;
 }
 
-/* Each product that there is goes to the sum of the tensor that is written. */
-static void add_up(const fake_graph *g, char *const *host, float *sums)
+/* Each product that there is goes to the sum of the tensor that is written; here every other
+ * one. */
+static void add_half(const fake_graph *g, char *const *host, float *sums, int half)
 {
     const fake_tensor *to = &g->at[g->kind == 10 ? Y : g->kind == 11 ? W : X];
     fake_tensor order = *to; /* sums lie densely */
-    int64_t step = 1, y[RANK] = {0}, x[RANK];
+    int64_t step = 1, turn = 0, y[RANK] = {0}, x[RANK];
     for (int i = to->rank - 1; i >= 0; i--) {
         order.stride[i] = step;
         step *= to->dim[i];
@@ -190,7 +191,7 @@ static void add_up(const fake_graph *g, char *const *host, float *sums)
         int64_t w[RANK] = {y[1]}, *all[] = {x, w, y};
         const fake_tensor *t = &g->at[W];
         for (int64_t left = fake_elements(t) / t->dim[0]; left > 0; left--) {
-            if (place_in_x(g, y, w, x)) {
+            if ((left + turn) % 2 == half && place_in_x(g, y, w, x)) {
                 int to_place = (int)(to - g->at);
                 double product = 1;
                 for (int i = X; i <= Y; i++)
@@ -200,7 +201,14 @@ static void add_up(const fake_graph *g, char *const *host, float *sums)
             for (int i = t->rank - 1; i >= 1 && ++w[i] == t->dim[i]; i--)
                 w[i] = 0;
         }
+        turn++;
     } while (fake_next(&g->at[Y], y));
+}
+
+static void add_up(const fake_graph *g, char *const *host, float *sums)
+{
+    add_half(g, host, sums, g->shift & 1);
+    add_half(g, host, sums, !(g->shift & 1));
 }
 
 static void store(const fake_graph *g, char *const *host, const float *sums)

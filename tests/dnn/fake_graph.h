@@ -23,7 +23,7 @@ typedef struct fake_graph {
         int32_t whole;
     } scalar[4];
     bool rounds;    /* f32 to tf32 */
-    int shift;      /* where sums begin */
+    int shift;      /* odd: sums are formed in another order */
     char *memory;   /* temporary; on the device */
     int64_t bytes;
 } fake_graph;

@@ -306,6 +306,38 @@ static void choices(void **state)
     with_end(device);
 }
 
+/* Whether several runs gave the same bits. */
+static bool same_bits(acu_device *device, bool deterministic)
+{
+    enum { RUNS = 4, N = 16 * 8 * 3 * 3 };
+    static float first[N], other[N];
+    acu_dnn_conv_options o = {.size = sizeof o, .deterministic = deterministic};
+    acu_tensor *x, *dy, *dw;
+    bool same = true;
+    assert_works(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(4, 8, 9, 9), 1, 0), &x));
+    assert_works(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(4, 16, 7, 7), 2, 0), &dy));
+    for (int i = 0; i < RUNS; i++) {
+        acu_op *op = acu_dnn_conv_weight_gradient(x, dy, ACU_SHAPE(16, 8, 3, 3), &o);
+        assert_works(acu_sync(device, op, &dw));
+        assert_works(acu_read_sync(dw, i ? other : first, sizeof first));
+        same = same && (i == 0 || memcmp(first, other, sizeof first) == 0);
+        acu_tensor_release(dw);
+    }
+    acu_tensor_release(x);
+    acu_tensor_release(dy);
+    return same;
+}
+
+static void deterministic(void **state)
+{
+    (void)state;
+    acu_device *device = open_dnn();
+    assert_true(same_bits(device, true));
+    if (!test_on_gpu()) /* a GPU may happen to give the same */
+        assert_false(same_bits(device, false));
+    with_end(device);
+}
+
 /* There is no memory for the first engine's, and so the other one is used. */
 static void with_less_memory(void **state)
 {
@@ -544,8 +576,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_old), cmocka_unit_test(without_cudnn), cmocka_unit_test(forwards),
         cmocka_unit_test(many_shapes), cmocka_unit_test(threads), cmocka_unit_test(gradients),
         cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(choices),
-        cmocka_unit_test(with_less_memory), cmocka_unit_test(refusals),
-        cmocka_unit_test(failures), cmocka_unit_test(without_memory),
+        cmocka_unit_test(deterministic), cmocka_unit_test(with_less_memory),
+        cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
