@@ -80,8 +80,8 @@
  *     interpolation), attention.h, distributions.h (random numbers), einsum.h (products over named
  *     dimensions),
  *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them); blas.h,
- *     fft.h, sparse.h and npp.h are by NVIDIA's libraries, and vendor.h says which of these were
- *     found.
+ *     fft.h, sparse.h and npp.h are by NVIDIA's libraries, infer.h (whole networks) is by
+ *     onnxruntime, and vendor.h says which of these were found.
  *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
  *  8  queue.h, group.h: Learning of many completions: in batches on a thread of the program's, with
  *     a descriptor for its event loop; submissions that stand or fall together.
@@ -128,6 +128,7 @@
 #include <acuda/group.h>
 #include <acuda/image.h>
 #include <acuda/index.h>
+#include <acuda/infer.h>
 #include <acuda/image_filters.h>
 #include <acuda/kernel.h>
 #include <acuda/log.h>

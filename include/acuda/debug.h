@@ -21,7 +21,7 @@ ACU_BEGIN
     X(FUTURE, "future") X(QUEUE, "queue") X(GRAPH, "graph") X(GROUP, "group") X(USE, "use")        \
     X(POOL, "pool") X(CODE, "compiled code")                                                       \
     X(EXPRESSION, "expression") X(EXTERNAL, "external memory")                                     \
-    X(PROMISE, "promise") X(FILE, "file") X(COMM, "communicator")
+    X(PROMISE, "promise") X(FILE, "file") X(COMM, "communicator") X(MODEL, "model")
 
 typedef enum acu_object_kind {
 #define ACU_X(id, word) ACU_OBJECT_##id,

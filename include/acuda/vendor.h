@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * NVIDIA's libraries that operations of acuda call: which were found where, and which to use.
+ * Libraries of others, mostly NVIDIA's, that operations of acuda call: which were found where, and
+ * which to use.
  *
  * acuda links none of them, needs none to build, and ships nothing of them. One is looked for when
  * an operation that calls it is first submitted to a device, by one of acuda's threads: operations
@@ -10,7 +11,7 @@
  *   1. the `path` in the settings (acu_vendor_configure), else the library's environment variable,
  *      such as ACUDA_CUBLAS, which may also be "off": then nowhere else
  *   2. what the process has loaded already, by PyTorch for example
- *   3. pip's packages (nvidia-cublas and so on) in VIRTUAL_ENV and in CONDA_PREFIX, and
+ *   3. pip's packages (nvidia-cublas, onnxruntime, ...) in VIRTUAL_ENV and in CONDA_PREFIX, and
  *      CONDA_PREFIX's own folders
  *   4. CUDA_HOME, CUDA_PATH, /usr/local/cuda*, /opt/cuda
  *   5. wherever the system looks for libraries
@@ -18,7 +19,7 @@
  * A folder that the environment names counts only if it belongs to root or to the process's user
  * and is not writable by everybody; a program that runs with somebody else's privileges reads no
  * environment. On the software device NVIDIA's libraries can not run, so only a library that the
- * program names is used there.
+ * program names is used there. onnxruntime (infer.h) is none of NVIDIA's: it runs there too.
  *
  * Where a library is missing, operations that need it fail with NOT_FOUND, and say where it was
  * looked for. A library is opened once for the process and never closed. What acuda makes of it
@@ -42,7 +43,8 @@ ACU_BEGIN
     X(CUSOLVER, "cuSOLVER", "ACUDA_CUSOLVER", "nvidia-cusolver")                                   \
     X(CUDNN, "cuDNN", "ACUDA_CUDNN", "nvidia-cudnn-cu13")                                          \
     X(NPPIG, "NPP's geometry (libnppig)", "ACUDA_NPPIG", "nvidia-npp")                             \
-    X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")
+    X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")                         \
+    X(ONNXRUNTIME, "onnxruntime", "ACUDA_ONNXRUNTIME", "onnxruntime")
 
 typedef enum acu_vendor {
 #define ACU_X(id, name, variable, package) ACU_VENDOR_##id,

@@ -111,7 +111,8 @@ bool acui_vendor_find(const acui_vendor *vendor, const char *asked, char *looked
     static const char *const folders[] = {"/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda"};
     static const char *const toolkit[] = {"lib64", "lib", "lib/x86_64-linux-gnu",
                                           "targets/x86_64-linux/lib", NULL};
-    static const char *const python[] = {"lib*/python3*/site-packages/nvidia/*/lib", "lib",
+    static const char *const python[] = {"lib*/python3*/site-packages/nvidia/*/lib",
+                                         "lib*/python3*/site-packages/onnxruntime/capi", "lib",
                                          "targets/x86_64-linux/lib", NULL};
     char why[ACUI_DISTRUST];
     if (asked && strchr(asked, '/') && !acui_is_trusted(asked, why)) {

@@ -165,9 +165,10 @@ acu_status acui_library_open(acui_library *library)
     }
     acu_status st = ACU_OK;
     if (!library->library)
-        st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (pip install %s, or "
-                       "CUDA's toolkit, has it)", facts[library->id].name, library->looked,
-                       library->unfit, facts[library->id].package);
+        st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (pip install %s%s has "
+                       "it)", facts[library->id].name, library->looked, library->unfit,
+                       facts[library->id].package,
+                       library->anywhere ? "" : ", or CUDA's toolkit,");
     pthread_mutex_unlock(&library->lock);
     return st;
 }
@@ -200,7 +201,8 @@ const char *acui_library_refusal(acui_library *library, const acu_device *device
         return refusals[id].user_off;
     if (device->vendor.stale & (1u << id))
         return refusals[id].stale;
-    return device->info.software && !is_named ? refusals[id].software : NULL;
+    bool fits = !device->info.software || is_named || library->anywhere;
+    return fits ? NULL : refusals[id].software;
 }
 
 acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *settings)
