@@ -625,7 +625,9 @@
 /* Calls that were added after version 0.2, whatever their subject: a program has the numbers of
  * calls and their places in the table in its own code, so a new one goes behind all that there
  * are. */
-#define ACU_DRIVER_CALLS_ADDED(X)
+#define ACU_DRIVER_CALLS_ADDED(X) \
+    X(GraphExecChildGraphNodeSetParams, cuGraphExecChildGraphNodeSetParams, 11010, NONE, NONE, \
+      (CUgraphExec exec, CUgraphNode node, CUgraph child_graph), (exec, node, child_graph))
 
 /* Every call. */
 #define ACU_DRIVER_CALLS(X) \

@@ -3,8 +3,10 @@
  * The cache of executable graphs.
  *
  * A submission, or each part of it that a CUDA graph can hold (launches except programmatic ones,
- * fills, and copies of one run of bytes on one device or to and from the host), has a form: its
- * kernels with their launch attributes, the kinds of its copies, and what comes before what. A form
+ * fills, copies of one run of bytes on one device or to and from the host, and products and
+ * Fourier transforms by libraries: acu_matmul, acu_product, acu_fft), has a form: its kernels with
+ * their launch attributes, the kinds of its copies, all that its libraries' calls depend on except
+ * addresses, and what comes before what. A form
  * that comes again is launched as one executable graph (cuGraphLaunch), after updating the
  * parameters that differ from the last time (cuGraphExecKernelNodeSetParams and the like): new
  * tensors, scalars, grids, blocks and lengths do not make a new form. On an H100 that takes less
@@ -12,6 +14,13 @@
  *
  * Results, errors and order are the same as without it, and programs need not do anything. This
  * header is for looking at the cache, bounding it, or switching it off.
+ *
+ * What a library's call enqueues is captured (cuStreamBeginCapture, on a stream of acuda's own),
+ * and captured again where its addresses are other ones than the last time
+ * (cuGraphExecChildGraphNodeSetParams); with the same ones the library is not called. A call alone
+ * is captured anew once other addresses have come twice. Such graphs keep the library's plans and
+ * temporary memory, of which a device's cache takes at most 256 MiB; what can not be captured, or
+ * gets no memory, is called.
  *
  * A form seen for the first time is issued directly. When it comes again, one of acuda's threads
  * makes an executable graph for it (cuGraphInstantiateWithFlags), while submissions continue to be

@@ -83,7 +83,7 @@ static unsigned flatten_child(sd_exec *e, const sd_node *node, size_t entry, siz
 static unsigned flatten_node(sd_exec *e, const sd_node *node, size_t entry, size_t *place)
 {
     sd_step step = {.type = ACU_CU_GRAPH_NODE_TYPE_EMPTY};
-    const bool top = entry == SIZE_MAX && !node->step.child; /* only these can be changed */
+    const bool top = entry == SIZE_MAX; /* only these can be changed */
     size_t at;
     unsigned result = sd_launch_fits(node->step.work) ? ACU_CUDA_SUCCESS
                                                       : ACU_CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
@@ -99,6 +99,8 @@ static unsigned flatten_node(sd_exec *e, const sd_node *node, size_t entry, size
         place[node->index] = at;
     if (!result && node->step.child)
         result = flatten_child(e, node, at, &place[node->index]);
+    if (!result && node->step.child)
+        e->items[at].inside = place[node->index] - at - 1;
     return result;
 }
 

@@ -10,6 +10,7 @@
 typedef struct sd_item {
     sd_step step;
     void *node;    /* handle of the node that it was made from; NULL: it is from a child graph */
+    size_t inside; /* of a node that is a child graph: how many items of that follow */
     size_t *after; /* indices of the items before it */
     size_t after_count;
     unsigned lane;

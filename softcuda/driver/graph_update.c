@@ -145,12 +145,12 @@ static unsigned compare(const sd_exec *e, const sd_exec *with, size_t *where)
     return ACU_CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-/* Swaps the steps of the two. */
-static void swap_steps(sd_exec *e, sd_exec *with)
+/* Swaps the steps of `with` and those of `e` from `first` on. */
+static void swap_steps(sd_exec *e, size_t first, sd_exec *with)
 {
-    for (size_t i = 0; i < e->count; i++) {
-        sd_step step = e->items[i].step;
-        e->items[i].step = with->items[i].step;
+    for (size_t i = 0; i < with->count; i++) {
+        sd_step step = e->items[first + i].step;
+        e->items[first + i].step = with->items[i].step;
         with->items[i].step = step;
     }
 }
@@ -176,7 +176,7 @@ static unsigned update(CUgraphExec handle, CUgraph graph, acu_CUgraphExecUpdateR
     if (info->result)
         info->errorNode = where < with->count ? with->items[where].node : NULL;
     else
-        swap_steps(e, with);
+        swap_steps(e, 0, with);
     pthread_mutex_unlock(&e->lock);
     if (sd_object_retire(&with->object))
         sd_object_put(&with->object);
@@ -200,5 +200,52 @@ unsigned sd_cuGraphExecUpdate(CUgraphExec handle, CUgraph graph, CUgraphNode *er
     *result_out = info.result;
     if (error_node)
         *error_node = info.errorNode;
+    return result;
+}
+
+/* ---- a child graph --------------------------------------------------------------------------- */
+
+/* Whether the item of the child graph, which begins behind item `entry`, has the same form as item
+ * i of `with`: what comes first there comes behind the entry here. */
+static bool is_alike(const sd_exec *e, size_t entry, const sd_exec *with, size_t i)
+{
+    const sd_item *a = &e->items[entry + 1 + i], *b = &with->items[i];
+    if (a->step.type != b->step.type || (!fits(&a->step, &b->step) && !is_same(&a->step, &b->step)))
+        return false;
+    if (b->after_count == 0)
+        return a->after_count == 1 && a->after[0] == entry;
+    bool same = a->after_count == b->after_count;
+    for (size_t k = 0; same && k < b->after_count; k++)
+        same = a->after[k] == b->after[k] + entry + 1;
+    return same;
+}
+
+static unsigned replace_child(sd_exec *e, const void *node, sd_exec *with)
+{
+    size_t at = 0;
+    while (at < e->count && e->items[at].node != node)
+        at++;
+    bool good = at < e->count && e->items[at].inside > 0 && e->items[at].inside == with->count;
+    for (size_t i = 0; good && i < with->count; i++)
+        good = is_alike(e, at, with, i);
+    if (good)
+        swap_steps(e, at + 1, with);
+    return good ? ACU_CUDA_SUCCESS : ACU_CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
+
+unsigned sd_cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode node, CUgraph child)
+{
+    SD_EXEC(e, handle);
+    CUgraphExec other = NULL;
+    unsigned result = sd_graph_instantiate(e->context, e->by_priority, &other, child);
+    if (result)
+        return result;
+    sd_exec *with = sd_object_get(SD_KIND_EXEC, other);
+    pthread_mutex_lock(&e->lock);
+    result = replace_child(e, node, with);
+    pthread_mutex_unlock(&e->lock);
+    if (sd_object_retire(&with->object))
+        sd_object_put(&with->object);
+    sd_object_put(&with->object);
     return result;
 }

@@ -177,7 +177,6 @@ bool sd_is_form_of(const char *name, const char *base);
     X(cuGraphEventWaitNodeGetEvent, 11010) \
     X(cuGraphEventWaitNodeSetEvent, 11010) \
     X(cuGraphExecBatchMemOpNodeSetParams, 11070) \
-    X(cuGraphExecChildGraphNodeSetParams, 11010) \
     X(cuGraphExecEventRecordNodeSetEvent, 11010) \
     X(cuGraphExecEventWaitNodeSetEvent, 11010) \
     X(cuGraphExecExternalSemaphoresSignalNodeSetParams, 11020) \

@@ -491,7 +491,8 @@ static acu_op *call(planned *x)
                              .fn = acui_lt_run,
                              .data = lt,
                              .bytes = sizeof *lt,
-                             .key_bytes = sizeof lt->key};
+                             .key_bytes = sizeof lt->key,
+                             .repeats = true};
     acu_op *op = acui_vendor_op(&call, args, count, p->site);
     if (!second)
         return acu_op_nth(op, 0, p->site);

@@ -97,12 +97,12 @@ ACUI_RARE static void destroy(acu_device *device)
             device->engine.drop_rings(device);
         if (device->memory.drop_pools)
             device->memory.drop_pools(device);
-        if (device->vendor.drop)
-            device->vendor.drop(device);
         if (device->kernel.drop_families)
             device->kernel.drop_families(device);
         if (device->engine.drop_graphs)
             device->engine.drop_graphs(device);
+        if (device->vendor.drop) /* graphs hold what is dropped here */
+            device->vendor.drop(device);
         for (size_t i = 0; i < device->side_count; i++)
             acui_stream_destroy(device->side[i]);
         acui_posts_free(device, works);

@@ -107,6 +107,7 @@ typedef struct acui_run {
     uint32_t count;
     bool graph; /* a graph can hold all of it, and is worth making */
     bool wide;  /* it has branches */
+    bool calls; /* it has calls of libraries, which are captured */
     struct acui_exec *exec;  /* the graph that runs it; held until the task is over */
 } acui_run;
 

@@ -277,7 +277,7 @@ static acu_status bind_kernels(acui_task *task)
 
 static acu_status make_exec(acu_graph *graph)
 {
-    acui_run all = {.nodes = graph->task->body, .count = graph->task->body_count};
+    acui_run all = {.nodes = graph->task->body, .count = graph->task->body_count, .wide = true};
     if (all.count == 0)
         return acui_fail(ACU_ERR_INVALID, "acu_graph_load: the op only makes memory");
     if (!acui_graphs_of(graph->device))
@@ -290,7 +290,9 @@ static acu_status make_exec(acu_graph *graph)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
     acui_entered entered;
     ACUI_TRY(acui_enter(graph->device, &entered));
-    acu_status status = acui_exec_make(graph->exec);
+    acu_status status = acui_exec_capture(graph->exec, &all);
+    if (status == ACU_OK)
+        status = acui_exec_make(graph->exec);
     acui_leave(&entered);
     return status;
 }

@@ -19,6 +19,13 @@ struct acui_own_call {
      * nothing to wait for. Called once, when the op is planned. */
     acu_status (*begin)(void *user, acu_device *device, acui_point **behind);
     void (*wait)(void *user); /* until it is there, or never will be; blocks */
+    /* For cached graphs: what the call depends on, besides the addresses of its values, as bytes
+     * that are equal for calls that enqueue the same work; NULL: that can not be told (or there is
+     * no such function). *what: more that has to be equal. */
+    const void *(*form)(void *user, size_t *bytes, uintptr_t *what);
+    /* Keeps what such work needs beyond the op, until it is let go. */
+    void *(*hold)(void *user);
+    void (*let_go)(void *held);
 };
 
 /* Make `op`, an acu_foreign that was just constructed, a call of acuda's own, whose failures are

@@ -10,6 +10,8 @@
 #include "op/op.h"
 
 struct acui_instead {
+    uint32_t addresses; /* of the launch's parameters, the first so many are addresses; the others
+                         * say all else that the call depends on */
     /* The point to wait for, held by the device; NULL: the library is loaded, or was not found.
      * Called when the launch is planned. */
     acui_point *(*behind)(acu_device *device);

@@ -249,7 +249,8 @@ static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
 {
-    static const acui_instead cublas = {.behind = behind, .wait = wait_for, .call = call};
+    static const acui_instead cublas = {
+        .addresses = 3, .behind = behind, .wait = wait_for, .call = call};
     acui_library *library = &acui_library_CUBLAS;
     acui_handles *handles;
     gemm g;

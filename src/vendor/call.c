@@ -55,6 +55,28 @@ static void wait_for(void *user)
     acui_handles_wait(((vendor_call *)user)->handles);
 }
 
+/* ---- cached graphs --------------------------------------------------------------------------- */
+
+static const void *form(void *user, size_t *bytes, uintptr_t *what)
+{
+    const vendor_call *v = user;
+    *bytes = v->call.bytes;
+    *what = (uintptr_t)v->call.fn;
+    return v->call.repeats ? v->data : NULL;
+}
+
+static void *hold(void *user)
+{
+    acui_handles *handles = ((vendor_call *)user)->handles;
+    acui_handles_hold(handles);
+    return handles;
+}
+
+static void let_go(void *held)
+{
+    acui_handles_drop(held);
+}
+
 /* ---- calling --------------------------------------------------------------------------------- */
 
 static void give_back_scratch(acui_vendor_work *work)
@@ -87,7 +109,7 @@ acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memo
         return ACU_OK;
     if (acui_capturing(work->stream)) { /* what is allocated there would be a node of the graph */
         CUdeviceptr kept;
-        ACUI_TRY(acui_capture_memory(device, work->stream, bytes, &kept));
+        ACUI_TRY(acui_capture_memory(work->stream, bytes, &kept));
         *memory = (void *)(uintptr_t)kept;
         return ACU_OK;
     }
@@ -141,7 +163,8 @@ void *acui_vendor_at(const acui_vendor_work *work, size_t value)
 acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t count,
                        acu_site site)
 {
-    static const acui_own_call own = {.begin = begin, .wait = wait_for};
+    static const acui_own_call own = {
+        .begin = begin, .wait = wait_for, .form = form, .hold = hold, .let_go = let_go};
     vendor_call *v = acui_alloc(sizeof *v + call->bytes);
     if (!v) {
         for (size_t i = 0; i < count; i++)

@@ -32,6 +32,10 @@ typedef struct acui_vendor_call {
     const void *data; /* copied */
     size_t bytes;
     size_t key_bytes; /* of the data, from its beginning: which handles; 0: any */
+    /* What it enqueues depends on the data, all of whose bytes are set, and the addresses of its
+     * values alone, and it takes temporary memory of the device's only: so cached graphs can have
+     * it. */
+    bool repeats;
 } acui_vendor_call;
 
 /* An op that yields its arguments (whose ops it consumes). */

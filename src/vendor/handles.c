@@ -172,6 +172,12 @@ static void drop_all(acu_device *device)
         }
 }
 
+void acui_handles_hold(acui_handles *h)
+{
+    /* Relaxed: the caller has them. */
+    atomic_fetch_add_explicit(&h->holders, 1, memory_order_relaxed);
+}
+
 void acui_handles_drop(acui_handles *h)
 {
     if (h) /* release: what the holder did with them comes before they go */

@@ -18,6 +18,7 @@ typedef struct acui_handles acui_handles;
  * blocks. Errors: NO_MEMORY, FULL; NOT_FOUND, with the library's refusal. */
 acu_status acui_handles_of(acui_library *library, acu_device *device, const void *key,
                            size_t bytes, acui_handles **handles);
+void acui_handles_hold(acui_handles *handles); /* once more; the caller holds them */
 void acui_handles_drop(acui_handles *handles); /* NULL is fine */
 /* The same of a library of one kind, if they were asked for; else NULL. Not held: they stay as long
  * as the device. */

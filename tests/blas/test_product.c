@@ -502,6 +502,136 @@ static void failures(void **state)
     with_end(device);
 }
 
+/* ---- again and again ------------------------------------------------------------------------- */
+
+enum { INPUTS = 3, TURNS = 24 };
+
+/* Kernels around a product, on one of a few inputs: elements are 2 * K * (input + 1) + 1. */
+static acu_status one_turn(acu_device *device, acu_tensor *const *x, int turn, double *wrong)
+{
+    acu_tensor *y = NULL;
+    double have[M * N], want = 2 * K * (double)(turn % INPUTS + 1) + 1;
+    acu_op *product = acu_product(acu_mul(x[turn % INPUTS], 2.0), ones(ACU_F32, K, N), NULL);
+    acu_status status = acu_sync(device, acu_add(product, 1.0), &y);
+    if (status != ACU_OK)
+        return status;
+    with_read(y, have);
+    for (int i = 0; i < M * N; i++)
+        *wrong += have[i] != want;
+    acu_tensor_release(y);
+    return ACU_OK;
+}
+
+static void make_inputs(acu_device *device, acu_tensor **x)
+{
+    for (int i = 0; i < INPUTS; i++)
+        assert_works(acu_sync(device, acu_full(ACU_SHAPE(M, K), acu_f32((float)(i + 1))), &x[i]));
+}
+
+static void drop_inputs(acu_tensor **x)
+{
+    for (int i = 0; i < INPUTS; i++)
+        acu_tensor_release(x[i]);
+}
+
+static acu_graph_cache_statistics cached(acu_device *device)
+{
+    acu_graph_cache_statistics s = {.size = sizeof s};
+    assert_works(acu_graph_cache_wait(device));
+    assert_works(acu_graph_cache_stats(device, &s));
+    return s;
+}
+
+/* From the third time on, one graph has the kernels and the product, set to other addresses. */
+static void repeated(void **state)
+{
+    (void)state;
+    acu_device *device = open_lt();
+    acu_tensor *x[INPUTS];
+    double wrong = 0;
+    make_inputs(device, x);
+    for (int turn = 0; turn < INPUTS; turn++)
+        assert_works(one_turn(device, x, turn, &wrong));
+    acu_graph_cache_statistics before = cached(device);
+    for (int turn = 0; turn < TURNS; turn++)
+        assert_works(one_turn(device, x, turn, &wrong));
+    acu_graph_cache_statistics after = cached(device);
+    assert_true(wrong == 0);
+    if (after.limit > 0) {
+        assert_true(after.hits - before.hits >= TURNS);
+        assert_true(after.set > before.set);
+    }
+    drop_inputs(x);
+    with_end(device);
+}
+
+/* With addresses that it had before, the library is not called. */
+static void same_addresses(void **state)
+{
+    (void)state;
+    test_software_only();
+    acu_device *device = open_lt();
+    acu_tensor *x[INPUTS], *w, *y;
+    make_inputs(device, x);
+    assert_works(acu_sync(device, ones(ACU_F32, K, N), &w));
+    assert_works(acu_sync(device, ones(ACU_F32, M, N), &y));
+    int calls = 0, done = 0;
+    for (int turn = 0; turn < 4 + TURNS; turn++) {
+        if (turn == 4) {
+            cached(device);
+            calls = atomic_load(&fake->calls);
+            done = atomic_load(&fake->done);
+        }
+        acu_op *product = acu_product(acu_value(x[0]), acu_value(w), NULL);
+        assert_works(acu_sync(device, acu_into(y, product), NULL));
+        cached(device);
+    }
+    assert_int_equal(atomic_load(&fake->calls) - calls, 0);
+    assert_int_equal(atomic_load(&fake->done) - done, TURNS);
+    /* Others are called once, then captured, then as good. */
+    for (int turn = 0; turn < TURNS; turn++)
+        assert_works(acu_sync(device, acu_into(y, acu_product(acu_value(x[1]), acu_value(w), NULL)),
+                              NULL));
+    assert_int_equal(atomic_load(&fake->calls) - calls, 2);
+    assert_int_equal(atomic_load(&fake->done) - done, 2 * TURNS);
+    acu_tensor_release(w);
+    acu_tensor_release(y);
+    drop_inputs(x);
+    with_end(device);
+}
+
+/* What can not be captured, or set, is called. */
+static void repeated_without(acu_driver_call call)
+{
+    acu_device *device = open_lt();
+    acu_tensor *x[INPUTS];
+    double wrong = 0;
+    const acu_driver_fault fault = {.size = sizeof fault, .call = call, .nth = 1};
+    make_inputs(device, x);
+    assert_works(acu_driver_fail(&fault));
+    for (int turn = 0; turn < TURNS; turn++) {
+        assert_works(one_turn(device, x, turn, &wrong));
+        assert_works(acu_graph_cache_wait(device));
+    }
+    assert_true(wrong == 0);
+    if (acu_driver_has(ACU_CALL_GraphExecChildGraphNodeSetParams))
+        assert_true(acu_driver_fault_hits() > 0);
+    acu_driver_fail_clear();
+    drop_inputs(x);
+    with_end(device);
+}
+
+static void repeated_with_failures(void **state)
+{
+    (void)state;
+    test_software_only();
+    static const acu_driver_call calls[] = {
+        ACU_CALL_StreamBeginCapture, ACU_CALL_StreamEndCapture, ACU_CALL_GraphAddChildGraphNode,
+        ACU_CALL_GraphExecChildGraphNodeSetParams};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        repeated_without(calls[i]);
+}
+
 static acu_op *kept_layer(void)
 {
     acu_product_options o = with(ACU_EPILOGUE_GELU);
@@ -556,6 +686,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(products), cmocka_unit_test(scaled), cmocka_unit_test(layers),
         cmocka_unit_test(weights), cmocka_unit_test(sole),
         cmocka_unit_test(same_bits), cmocka_unit_test(in_a_graph),
+        cmocka_unit_test(repeated), cmocka_unit_test(same_addresses),
+        cmocka_unit_test(repeated_with_failures),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,7 @@ static void plans_are_kept(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_fft();
+    assert_works(acu_graph_cache_limit(device, 0)); /* graphs keep plans, too */
     int made = atomic_load(&fake->created);
     for (int i = 0; i < 3; i++)
         assert_works(acu_sync(device, acu_fft(ones(4), 1, ACU_FORWARD), NULL));
@@ -157,6 +158,26 @@ static void plans_are_kept(void **state)
     assert_works(acu_sync(device, acu_fft(ones(4), 1, ACU_FORWARD), NULL)); /* made again */
     assert_int_equal(atomic_load(&fake->created) - made, 72);
     (void)destroyed;
+    with_end(device);
+}
+
+/* A plan that a cached graph has is not crowded out. */
+static void graphs_keep_plans(void **state)
+{
+    (void)state;
+    test_software_only();
+    acu_device *device = open_fft();
+    acu_graph_cache_statistics cached = {.size = sizeof cached};
+    int made = atomic_load(&fake->created);
+    for (int i = 0; i < 3; i++)
+        assert_works(acu_sync(device, acu_fft(ones(4), 1, ACU_FORWARD), NULL));
+    assert_works(acu_graph_cache_wait(device));
+    assert_works(acu_graph_cache_stats(device, &cached));
+    for (int n = 5; n < 75; n++)
+        assert_works(acu_sync(device, acu_fft(ones(n), 1, ACU_FORWARD), NULL));
+    assert_works(acu_sync(device, acu_fft(ones(4), 1, ACU_FORWARD), NULL));
+    if (cached.built > 0)
+        assert_int_equal(atomic_load(&fake->created) - made, 71);
     with_end(device);
 }
 
@@ -275,7 +296,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complex_numbers),      cmocka_unit_test(real_numbers),
-        cmocka_unit_test(plans_are_kept),       cmocka_unit_test(threads_share_a_plan),
+        cmocka_unit_test(plans_are_kept),       cmocka_unit_test(graphs_keep_plans),
+        cmocka_unit_test(threads_share_a_plan),
         cmocka_unit_test(in_a_graph),           cmocka_unit_test(refusals),
         cmocka_unit_test(failures),             cmocka_unit_test(without_memory),
     };

@@ -426,6 +426,45 @@ static void graphs_contain_graphs(void **state)
     close_lab(&l);
 }
 
+/* A child graph is set to another one of its form; not to one of another form, or in a node that is
+ * none. */
+static void children_are_set(void **state)
+{
+    (void)state;
+    lab l = open_lab();
+    CUgraph child, other, longer;
+    CUgraphNode first, inside;
+    OK(l.cu->GraphCreate(&child, 0));
+    OK(l.cu->GraphCreate(&other, 0));
+    OK(l.cu->GraphCreate(&longer, 0));
+    CUgraphNode one = add_store(&l, child, NULL, l.at, 4);
+    add_store(&l, child, one, l.at + 4, 5);
+    one = add_store(&l, other, NULL, l.at + 12, 6);
+    add_store(&l, other, one, l.at + 16, 7);
+    add_store(&l, longer, NULL, l.at, 8);
+    first = add_store(&l, l.graph, NULL, l.at, 1);
+    OK(l.cu->GraphAddChildGraphNode(&inside, l.graph, &first, 1, child));
+    add_copy(&l, inside, l.at + 8, l.at + 16);
+    CUgraphExec exec = instantiate(&l);
+    run(&l, exec);
+    assert_int_equal(word_at(l.cu, l.at + 4), 5);
+    OK(l.cu->GraphExecChildGraphNodeSetParams(exec, inside, other));
+    assert_true(l.cu->GraphExecChildGraphNodeSetParams(exec, inside, longer) != 0);
+    assert_true(l.cu->GraphExecChildGraphNodeSetParams(exec, first, other) != 0);
+    OK(l.cu->MemsetD32(l.at, 0, 8));
+    OK(l.cu->StreamSynchronize(NULL));
+    run(&l, exec);
+    assert_int_equal(word_at(l.cu, l.at), 1);
+    assert_int_equal(word_at(l.cu, l.at + 4), 0);
+    assert_int_equal(word_at(l.cu, l.at + 12), 6);
+    assert_int_equal(word_at(l.cu, l.at + 8), 7); /* the copy comes behind it, as before */
+    OK(l.cu->GraphExecDestroy(exec));
+    OK(l.cu->GraphDestroy(child));
+    OK(l.cu->GraphDestroy(other));
+    OK(l.cu->GraphDestroy(longer));
+    close_lab(&l);
+}
+
 static void events_are_recorded_in_graphs(void **state)
 {
     (void)state;
@@ -485,6 +524,7 @@ int main(void)
         cmocka_unit_test(cooperative_nodes_meet),
         cmocka_unit_test(wrong_attributes_are_refused),
         cmocka_unit_test(graphs_contain_graphs),
+        cmocka_unit_test(children_are_set),
         cmocka_unit_test(events_are_recorded_in_graphs),
         cmocka_unit_test(wrong_graphs_are_refused),
     };

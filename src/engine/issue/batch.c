@@ -25,7 +25,7 @@ static bool allocates_only(const acui_task *task)
 static bool is_of_graphs(const acui_task *task)
 {
     const acui_run *run = task->runs;
-    while (run && run->graph)
+    while (run && run->graph && !run->calls)
         run = run->next;
     return !run && task->runs;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Calls of libraries, and of the program's own functions, in explicit graphs. What a call enqueues
- * is captured alone, from a private stream, and becomes a child graph: one kind of node for
- * whatever it may be, which any driver has. An edge to the child is an edge to all of it.
+ * Calls of libraries, and of the program's own functions, in graphs. What a call enqueues is
+ * captured alone, from a private stream, and becomes a child graph: one kind of node for whatever
+ * it may be, which any driver has, and which can be set to what a later capture has got. An edge to
+ * the child is an edge to all of it.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -15,8 +16,8 @@
 /* Captures that are going on, by their streams; hardly ever more than one. */
 typedef struct capture {
     struct capture *next;
-    CUstream stream;
-    acui_exec *exec;
+    acui_exec *exec; /* on whose stream it is */
+    uint32_t owner;  /* of the memory that it takes */
 } capture;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,49 +44,122 @@ static void finish(capture *c)
     pthread_mutex_unlock(&lock);
 }
 
-static acui_exec *exec_of(CUstream stream)
+static capture *capture_on(CUstream stream)
 {
     if (!atomic_load_explicit(&going, memory_order_relaxed))
         return NULL;
     pthread_mutex_lock(&lock);
-    const capture *c = captures;
-    while (c && c->stream != stream)
+    capture *c = captures;
+    while (c && c->exec->capture != stream)
         c = c->next;
     pthread_mutex_unlock(&lock);
-    return c ? c->exec : NULL;
+    return c;
 }
 
 bool acui_capturing(CUstream stream)
 {
-    return exec_of(stream) != NULL;
+    return capture_on(stream) != NULL;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+#define MOST_MEMORY ((size_t)256 << 20) /* of all execs in a device's cache */
+
+static acui_slot *free_slot(const capture *c, size_t bytes)
+{
+    for (uint32_t i = 0; i < c->exec->slot_count; i++) {
+        acui_slot *slot = &c->exec->slots[i];
+        if (!slot->taken && slot->owner == c->owner && slot->bytes >= bytes)
+            return slot;
+    }
+    return NULL;
+}
+
+static void free_all(const capture *c)
+{
+    for (uint32_t i = 0; i < c->exec->slot_count; i++)
+        c->exec->slots[i].taken = false;
 }
 
 static bool make_room(acui_exec *exec)
 {
-    CUdeviceptr *more = ACUI_NEW_ARRAY(CUdeviceptr, exec->memory_count + 1);
+    acui_slot *more = ACUI_NEW_ARRAY(acui_slot, exec->slot_count + 1);
     if (!more)
         return false;
-    if (exec->memory_count)
-        memcpy(more, exec->memory, exec->memory_count * sizeof *more);
-    acui_free(exec->memory);
-    exec->memory = more;
+    if (exec->slot_count)
+        memcpy(more, exec->slots, exec->slot_count * sizeof *more);
+    acui_free(exec->slots);
+    exec->slots = more;
     return true;
 }
 
-acu_status acui_capture_memory(acu_device *device, CUstream capturing, size_t bytes,
-                               CUdeviceptr *memory)
+/* False: others have too much already. */
+static bool charge(const acui_exec *exec, size_t bytes)
 {
+    if (!exec->budget)
+        return true;
+    size_t before = atomic_fetch_add_explicit(exec->budget, bytes, memory_order_relaxed);
+    if (bytes <= MOST_MEMORY && before <= MOST_MEMORY - bytes)
+        return true;
+    atomic_fetch_sub_explicit(exec->budget, bytes, memory_order_relaxed);
+    return false;
+}
+
+static void uncharge(const acui_exec *exec, size_t bytes)
+{
+    if (exec->budget)
+        atomic_fetch_sub_explicit(exec->budget, bytes, memory_order_relaxed);
+}
+
+static acu_status add_slot(const capture *c, size_t bytes, CUdeviceptr *memory)
+{
+    acui_exec *exec = c->exec;
+    acu_device *device = exec->device;
     CUstream stream = device->alloc->raw;
-    acui_exec *exec = exec_of(capturing);
     if (!device->pool)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "device %d has no memory pools, which calls of "
                          "libraries need", device->info.ordinal);
     if (!make_room(exec))
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
-    ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, memory, bytes, device->pool, stream));
-    exec->memory[exec->memory_count++] = *memory;
+    if (!charge(exec, bytes))
+        return acui_fail(ACU_ERR_DEVICE_MEMORY, "cached graphs have %zu MiB of temporary memory "
+                         "of libraries, and get no more", MOST_MEMORY >> 20);
+    acu_status st = ACUI_DEV(device, MemAllocFromPoolAsync, memory, bytes, device->pool, stream);
+    if (st != ACU_OK) {
+        uncharge(exec, bytes);
+        return st;
+    }
+    exec->slots[exec->slot_count++] =
+        (acui_slot){.memory = *memory, .bytes = bytes, .owner = c->owner, .taken = true};
     return ACUI_DEV(device, StreamSynchronize, stream); /* it is there before the first replay */
 }
+
+acu_status acui_capture_memory(CUstream capturing, size_t bytes, CUdeviceptr *memory)
+{
+    const capture *c = capture_on(capturing);
+    acui_slot *slot = free_slot(c, bytes);
+    if (!slot)
+        return add_slot(c, bytes, memory);
+    slot->taken = true;
+    *memory = slot->memory;
+    return ACU_OK;
+}
+
+void acui_capture_free(acui_exec *exec)
+{
+    acu_device *device = exec->device;
+    bool usable = !acui_device_lost(device);
+    for (uint32_t i = 0; i < exec->slot_count; i++) {
+        if (usable)
+            device->cu->MemFreeAsync(exec->slots[i].memory, device->alloc->raw);
+        uncharge(exec, exec->slots[i].bytes);
+    }
+    acui_free(exec->slots);
+    if (exec->capture && usable)
+        device->cu->StreamDestroy(exec->capture);
+}
+
+/* ---- capturing ------------------------------------------------------------------------------- */
 
 /* The call itself; *done stays false if a library declined. */
 static acu_status call(acui_node *node, CUstream stream, bool *done)
@@ -119,7 +193,7 @@ static acu_status end(acui_node *node, CUstream stream, acu_status status, CUgra
                         node->name);
 }
 
-static acu_status capture_on(acui_node *node, CUstream stream, CUgraph *graph)
+static acu_status capture_call(acui_node *node, CUstream stream, CUgraph *graph)
 {
     bool done = false;
     ACUI_TRY(ACUI_DEV(node->device, StreamBeginCapture, stream,
@@ -133,17 +207,16 @@ static acu_status capture_on(acui_node *node, CUstream stream, CUgraph *graph)
     return status;
 }
 
-acu_status acui_capture(acui_exec *exec, acui_node *node, CUgraph *graph)
+acu_status acui_capture(acui_exec *exec, uint32_t i, acui_node *node, CUgraph *graph)
 {
-    acu_device *device = node->device;
-    CUstream stream;
+    capture c = {.exec = exec, .owner = exec->turns ? 0 : i};
     *graph = NULL;
-    ACUI_TRY(ACUI_DEV(device, StreamCreate, &stream, ACU_CU_STREAM_NON_BLOCKING));
-    capture c = {.stream = stream, .exec = exec};
+    if (!exec->capture)
+        ACUI_TRY(ACUI_DEV(exec->device, StreamCreate, &exec->capture,
+                          ACU_CU_STREAM_NON_BLOCKING));
+    free_all(&c);
     begin(&c);
-    acu_status status = capture_on(node, stream, graph);
+    acu_status status = capture_call(node, exec->capture, graph);
     finish(&c);
-    acu_error record = *acui_error();
-    device->cu->StreamDestroy(stream);
-    return status == ACU_OK ? ACU_OK : acui_error_restore(&record);
+    return status;
 }

@@ -3,9 +3,11 @@
  * then set to other runs of its form and launched, by the thread that has claimed it (graphs.c). */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "driver/nvtx.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
+#include "op/call.h"
 #include "op/launch.h"
 
 #include <string.h>
@@ -49,9 +51,16 @@ static acui_setting memory_of(const acui_node *node)
     return node->kind == ACUI_NODE_COPY ? copy_of(node) : fill_of(node);
 }
 
+/* Of what a launch is set to. A library that is asked gets temporary memory, whose address follows
+ * the parameters. */
+static uint32_t data_bytes(const acui_node *node)
+{
+    return node->u.launch.bytes + (acui_launch_instead(node) ? 8 : 0);
+}
+
 static bool same_launch(const acui_setting *s, const acui_node *node)
 {
-    return s->u.launch.bytes == node->u.launch.bytes &&
+    return s->u.launch.bytes == data_bytes(node) &&
            memcmp(s->u.launch.data, acui_launch_data(node), s->u.launch.bytes) == 0 &&
            memcmp(&s->dims, &node->u.launch.dims, sizeof s->dims) == 0;
 }
@@ -149,17 +158,36 @@ static bool keep_edges(acui_exec *exec, const acui_run *run)
     return true;
 }
 
+/* Of a FOREIGN node; 0: none. */
+static CUdeviceptr value_address(const acui_node *node, size_t i)
+{
+    const acu_tensor *tensor = node->u.call.values[i].tensor;
+    return tensor ? acu_tensor_address(tensor) : 0;
+}
+
+static bool same_call(const acui_setting *s, const acui_node *node)
+{
+    for (size_t i = 0; i < node->u.call.count; i++)
+        if (s->u.call.addresses[i] != value_address(node, i))
+            return false;
+    return true;
+}
+
 static void hold_buffers(acui_needs *needs, const acui_node *node)
 {
     for (uint32_t i = 0; i < node->touch_count; i++)
         needs->buffers[needs->buffer_count++] = acu_buffer_retain(node->touches[i].use->buffer);
 }
 
-/* Bytes of the block that a launch has in exec->params: its pointers, then its data. */
+/* Bytes of the block that a node has in exec->params: a launch's pointers, then its data; a call's
+ * addresses. */
 static size_t params_bytes(const acui_node *node)
 {
-    size_t data = (node->u.launch.bytes + 7) & ~(size_t)7;
-    return node->kind == ACUI_NODE_LAUNCH ? node->u.launch.count * sizeof(void *) + data : 0;
+    if (node->kind == ACUI_NODE_FOREIGN)
+        return node->u.call.count * sizeof(CUdeviceptr);
+    if (node->kind != ACUI_NODE_LAUNCH)
+        return 0;
+    return node->u.launch.count * sizeof(void *) + ((data_bytes(node) + 7) & ~(size_t)7);
 }
 
 /* `params`: its block. */
@@ -172,20 +200,29 @@ static void keep_launch(acui_exec *exec, uint32_t i, const acui_node *node, char
                                        .u.launch = {.function = node->u.launch.kernel->raw,
                                                     .data = data,
                                                     .pointers = pointers,
-                                                    .bytes = node->u.launch.bytes,
+                                                    .bytes = data_bytes(node),
                                                     .count = node->u.launch.count}};
-    memcpy(data, acui_launch_data(node), node->u.launch.bytes);
+    memcpy(data, acui_launch_data(node), data_bytes(node));
     for (uint32_t k = 0; k < node->u.launch.count; k++)
         pointers[k] = data + acui_launch_at(node, k);
     exec->extras[i].config = acui_launch_config(node);
     exec->needs.kernels[exec->needs.kernel_count++] = acu_kernel_retain(node->u.launch.kernel);
 }
 
-/* Only in explicit graphs, whose nodes stay as long as the exec. */
-static void keep_call(acui_exec *exec, uint32_t i, acui_node *node)
+/* `params`: its block. */
+static void keep_call(acui_exec *exec, uint32_t i, const acui_node *node, char *params)
 {
-    exec->settings[i].kind = (uint8_t)node->kind;
-    exec->extras[i].call = node;
+    acui_setting *s = &exec->settings[i];
+    const acui_own_call *own = node->u.call.op->u.call.own;
+    s->kind = (uint8_t)node->kind;
+    s->u.call.addresses = (CUdeviceptr *)(void *)params;
+    s->u.call.count = (uint32_t)node->u.call.count;
+    for (size_t k = 0; k < node->u.call.count; k++)
+        s->u.call.addresses[k] = value_address(node, k);
+    if (!own || !own->hold)
+        return;
+    s->u.call.own = own;
+    s->u.call.held = own->hold(node->u.call.op->user.data);
 }
 
 static void keep_memory(acui_exec *exec, uint32_t i, const acui_node *node)
@@ -207,13 +244,11 @@ static bool keep_settings(acui_exec *exec, const acui_run *run)
     for (uint32_t i = 0; i < run->count; i++) {
         acui_node *node = run->nodes[i];
         if (node->kind == ACUI_NODE_FOREIGN)
-            keep_call(exec, i, node);
+            keep_call(exec, i, node, params);
         else if (node->kind != ACUI_NODE_LAUNCH)
             keep_memory(exec, i, node);
         else
             keep_launch(exec, i, node, params);
-        if (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node))
-            keep_call(exec, i, node);
         params += params_bytes(node);
     }
     return true;
@@ -226,6 +261,8 @@ acui_exec *acui_exec_new(const acui_run *run, acu_device *device)
         return NULL;
     exec->device = device;
     exec->count = run->count;
+    exec->calls = run->calls;
+    exec->turns = !run->wide;
     atomic_store_explicit(&exec->refs, 1, memory_order_relaxed);
     exec->nodes = ACUI_NEW_ARRAY(CUgraphNode, run->count);
     exec->behind = ACUI_NEW_ARRAY(CUgraphNode, run->count);
@@ -267,30 +304,24 @@ static acu_status add_launch(acui_exec *exec, uint32_t i, size_t behind)
     return ACU_OK;
 }
 
-/* *added stays false where a library declined. */
-static acu_status add_call(acui_exec *exec, uint32_t i, size_t behind, bool *added)
+acu_status acui_exec_capture(acui_exec *exec, const acui_run *run)
 {
-    acu_device *device = exec->device;
-    CUgraph captured;
-    ACUI_TRY(acui_capture(exec, exec->extras[i].call, &captured));
-    if (!captured)
-        return ACU_OK;
-    *added = true;
-    acu_status status = ACUI_DEV(device, GraphAddChildGraphNode, &exec->nodes[i], exec->graph,
-                                 exec->behind, behind, captured);
-    device->cu->GraphDestroy(captured); /* the node has a copy */
-    return status;
+    for (uint32_t i = 0; i < run->count; i++) {
+        if (!acui_is_call(run->nodes[i]))
+            continue;
+        ACUI_TRY(acui_capture(exec, i, run->nodes[i], &exec->extras[i].captured));
+        exec->settings[i].captured = exec->extras[i].captured != NULL;
+    }
+    return ACU_OK;
 }
 
 static acu_status add_node(acui_exec *exec, uint32_t i, size_t behind)
 {
     acu_device *device = exec->device;
     const acui_setting *s = &exec->settings[i];
-    bool added = false;
-    if (exec->extras[i].call)
-        ACUI_TRY(add_call(exec, i, behind, &added));
-    if (added)
-        return ACU_OK;
+    if (s->captured) /* the node has a copy of it */
+        return ACUI_DEV(device, GraphAddChildGraphNode, &exec->nodes[i], exec->graph, exec->behind,
+                        behind, exec->extras[i].captured);
     if (s->kind == ACUI_NODE_LAUNCH)
         return add_launch(exec, i, behind);
     if (s->kind == ACUI_NODE_COPY) {
@@ -315,6 +346,9 @@ static acu_status add_nodes(acui_exec *exec)
 /* What is needed only for making it; see also acui_exec_take_needs. */
 static void free_making(acui_exec *exec)
 {
+    for (uint32_t i = 0; exec->extras && i < exec->count; i++)
+        if (exec->extras[i].captured && !acui_device_lost(exec->device))
+            exec->device->cu->GraphDestroy(exec->extras[i].captured);
     acui_free(exec->behind);
     acui_free(exec->edges);
     acui_free(exec->extras);
@@ -361,14 +395,33 @@ static acu_status set_memory(acui_exec *exec, uint32_t i, const acui_setting *wa
                     device->context);
 }
 
-/* Parameters that have the right values already are not set again. */
-static acu_status set_node(acui_exec *exec, uint32_t i, const acui_node *node, uint32_t *set)
+/* The node is captured anew, and what it was set to noted. */
+static acu_status set_call(acui_exec *exec, uint32_t i, acui_node *node)
 {
-    if (node->kind == ACUI_NODE_LAUNCH) {
-        if (same_launch(&exec->settings[i], node))
+    acui_setting *s = &exec->settings[i];
+    CUgraph captured;
+    ACUI_TRY(acui_capture(exec, i, node, &captured));
+    if (!captured)
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "a library declines what it did before");
+    if (s->kind == ACUI_NODE_LAUNCH)
+        memcpy(s->u.launch.data, acui_launch_data(node), s->u.launch.bytes);
+    for (uint32_t k = 0; s->kind == ACUI_NODE_FOREIGN && k < s->u.call.count; k++)
+        s->u.call.addresses[k] = value_address(node, k);
+    acu_status status = ACUI_DEV(exec->device, GraphExecChildGraphNodeSetParams, exec->raw,
+                                 exec->nodes[i], captured);
+    exec->device->cu->GraphDestroy(captured);
+    return status;
+}
+
+/* Parameters that have the right values already are not set again. */
+static acu_status set_node(acui_exec *exec, uint32_t i, acui_node *node, uint32_t *set)
+{
+    const acui_setting *s = &exec->settings[i];
+    if (node->kind == ACUI_NODE_LAUNCH || node->kind == ACUI_NODE_FOREIGN) {
+        if (node->kind == ACUI_NODE_LAUNCH ? same_launch(s, node) : same_call(s, node))
             return ACU_OK;
         ++*set;
-        return set_launch(exec, i, node);
+        return s->captured ? set_call(exec, i, node) : set_launch(exec, i, node);
     }
     acui_setting wanted = memory_of(node);
     if (same_memory(&exec->settings[i], &wanted))
@@ -377,10 +430,39 @@ static acu_status set_node(acui_exec *exec, uint32_t i, const acui_node *node, u
     return set_memory(exec, i, &wanted);
 }
 
+static uint64_t places_of(const acui_node *node)
+{
+    uint64_t hash = 0, word;
+    for (size_t i = 0; node->kind == ACUI_NODE_FOREIGN && i < node->u.call.count; i++)
+        hash = acui_hash_with(hash, value_address(node, i));
+    for (size_t at = 0; node->kind == ACUI_NODE_LAUNCH && at < data_bytes(node); at += 8) {
+        memcpy(&word, acui_launch_data(node) + at, sizeof word);
+        hash = acui_hash_with(hash, word);
+    }
+    return hash;
+}
+
+/* Capturing a call anew and launching it as a graph takes the host longer than the call itself. So
+ * a call that is alone is set to other addresses once these have come twice in a row. */
+static bool is_better_called(acui_exec *exec, const acui_run *run)
+{
+    const acui_setting *s = &exec->settings[0];
+    const acui_node *node = run->nodes[0];
+    if (run->count > 1 || !s->captured ||
+        (node->kind == ACUI_NODE_LAUNCH ? same_launch(s, node) : same_call(s, node)))
+        return false;
+    uint64_t places = places_of(node);
+    bool again = exec->places == places;
+    exec->places = places;
+    return !again;
+}
+
 acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
                             uint32_t *set)
 {
     acu_status status = ACU_OK;
+    if (is_better_called(exec, run))
+        return ACU_NOT_READY;
     if (acui_nvtx_asked())
         acui_nvtx_push_counted(run->nodes[0]->name, run->count);
     for (uint32_t i = 0; i < run->count && status == ACU_OK; i++)
@@ -420,10 +502,11 @@ void acui_exec_free(acui_exec *exec)
             cu->GraphExecDestroy(exec->raw);
         if (exec->graph)
             cu->GraphDestroy(exec->graph);
-        for (uint32_t i = 0; i < exec->memory_count; i++)
-            cu->MemFreeAsync(exec->memory[i], exec->device->alloc->raw);
     }
-    acui_free(exec->memory);
+    for (uint32_t i = 0; exec->settings && i < exec->count; i++)
+        if (exec->settings[i].kind == ACUI_NODE_FOREIGN && exec->settings[i].u.call.held)
+            exec->settings[i].u.call.own->let_go(exec->settings[i].u.call.held);
+    acui_capture_free(exec);
     acui_needs_release(&exec->needs);
     free_making(exec);
     acui_free(exec->params);

@@ -286,6 +286,7 @@ static acui_exec *evict_surplus(acui_graphs *graphs)
 
 static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
 {
+    exec->budget = &graphs->call_memory;
     exec->form = form;
     exec->next = form->execs;
     form->execs = exec;
@@ -341,7 +342,9 @@ static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key
         drop_empty(graphs, kept);
     acui_lock_give(&graphs->lock);
     put_execs(old);
-    if (exec && !acui_build_order(exec))
+    if (exec && exec->calls && acui_exec_capture(exec, run) != ACU_OK)
+        acui_graphs_built(exec, ACUI_BUILD_REFUSED);
+    else if (exec && !acui_build_order(exec))
         acui_graphs_built(exec, ACUI_NOT_BUILT);
     acui_lock_take(&graphs->lock);
 }

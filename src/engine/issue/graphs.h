@@ -11,6 +11,10 @@
  * that is seen again is worth an exec, which is ordered from the thread; until it is there, runs go
  * directly. An exec runs once at a time, so a form gets more of them while its runs overlap.
  *
+ * A call of a library is captured, by the thread that issues the run: when the exec is ordered, and
+ * again when its addresses are not those of the last time (capture.c). If it can not be captured,
+ * the form is refused; if what it enqueues changed its form, the exec is given up.
+ *
  * A form holds no reference to its kernels, so that a module can be unloaded; then all forms that
  * have kernels of it are forgotten (device->forget_module). Each device's cache has one lock, a
  * leaf.
@@ -45,6 +49,7 @@ typedef struct acui_key {
 typedef struct acui_setting {
     uint8_t kind;            /* acui_node_kind */
     bool dst_host, src_host; /* of a COPY */
+    bool captured;           /* a call, or a LAUNCH whose library did not decline */
     acui_dims dims;          /* of a LAUNCH */
     union {
         struct {
@@ -64,6 +69,12 @@ typedef struct acui_setting {
              * memory. */
             uint64_t returned;
         } memory;
+        struct { /* FOREIGN, of acuda's own */
+            CUdeviceptr *addresses; /* of its values; the exec's */
+            uint32_t count;
+            void *held;             /* until `own` lets it go */
+            const acui_own_call *own;
+        } call;
     } u;
 } acui_setting;
 
@@ -71,9 +82,24 @@ typedef struct acui_setting {
 typedef struct acui_extra {
     acu_config config;   /* of a LAUNCH: its attributes */
     const acui_box *box; /* of a COPY by rows: the node's */
-    acui_node *call;     /* to be captured (capture.c), if it is one; a library that declines leaves
-                          * a launch as it is */
+    CUgraph captured;    /* of a call: what it enqueues (capture.c), until the exec is made; NULL: a
+                          * library declined, which leaves a launch as it is */
 } acui_extra;
+
+/* Temporary memory of calls that were captured. */
+typedef struct acui_slot {
+    CUdeviceptr memory;
+    size_t bytes;
+    uint32_t owner; /* whose it is: the call of this number's; 0 where calls take turns */
+    bool taken;     /* by the call that is being captured */
+} acui_slot;
+
+/* The node is captured, rather than added to a graph. */
+static inline bool acui_is_call(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_FOREIGN ||
+           (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node));
+}
 
 /* What must not go while an exec is made: kernels, and memory that is copied or filled, which the
  * driver looks up. */
@@ -90,8 +116,13 @@ typedef struct acui_exec {
     acu_device *device;
     CUgraph graph; /* parameters are set by its nodes */
     CUgraphExec raw;
-    CUdeviceptr *memory; /* of calls that were captured: acui_capture_memory */
-    uint32_t memory_count;
+    acui_slot *slots; /* temporary memory of calls: acui_capture_memory */
+    uint32_t slot_count;
+    bool calls;        /* there are some */
+    bool turns;        /* the calls run one after the other, and take turns in it */
+    uint64_t places;   /* a hash of what a call alone was last asked for; the claimer's */
+    CUstream capture;  /* on which calls are captured; NULL: none was */
+    _Atomic(size_t) *budget; /* counts that memory of all execs in a cache; NULL: it has no bound */
     CUgraphNode *nodes;
     acui_setting *settings;
     void *params; /* those of all launches, in one block */
@@ -136,6 +167,7 @@ struct acui_graphs {
     uint64_t seen[ACUI_SEEN_SLOTS][ACUI_SEEN_EACH];
     uint32_t limit; /* how many execs; 0: none are made */
     uint64_t claims;
+    _Atomic(size_t) call_memory; /* bytes of temporary memory of calls; relaxed: only a bound */
     acu_graph_cache_statistics counts; /* `set`, `skipped` and `together`: of execs that are gone */
 };
 
@@ -167,10 +199,12 @@ void acui_graphs_built(acui_exec *exec, acui_built how);
 /* ---- exec.c ---- */
 /* An exec that is still to be made, with the settings of the run; it holds what they need. */
 acui_exec *acui_exec_new(const acui_run *run, acu_device *device);
+/* Capture the run's calls, if it has any; next. The device is entered. */
+acu_status acui_exec_capture(acui_exec *exec, const acui_run *run);
 /* Make the driver's objects. The device is entered. */
 acu_status acui_exec_make(acui_exec *exec);
-/* Set what differs from the run, and launch; adds how many nodes were set to *set. The device is
- * entered. */
+/* Set what differs from the run, and launch; adds how many nodes were set to *set. NOT_READY: it is
+ * better issued directly; nothing was done. The device is entered. */
 acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
                             uint32_t *set);
 /* The device is entered, unless it is lost, or the exec was never made. */
@@ -180,14 +214,14 @@ acui_needs acui_exec_take_needs(acui_exec *exec);
 void acui_needs_release(acui_needs *needs);
 
 /* ---- capture.c ---- */
-/* Capture what the node, a call, enqueues, as a graph that is the caller's. NULL: the library
- * declined, so that the launch is to be made. The device is entered. */
-acu_status acui_capture(acui_exec *exec, acui_node *node, CUgraph *graph);
+/* Capture what node `i` of the exec, a call, enqueues, as a graph that is the caller's. NULL: the
+ * library declined, so that the launch is to be made. The device is entered. */
+acu_status acui_capture(acui_exec *exec, uint32_t i, acui_node *node, CUgraph *graph);
 bool acui_capturing(CUstream stream); /* this is the stream of such a call, which goes on */
 /* Then: temporary memory for what the call enqueues, as long as the exec. Errors: DEVICE_MEMORY,
  * NO_MEMORY, NOT_SUPPORTED, DRIVER. */
-acu_status acui_capture_memory(acu_device *device, CUstream stream, size_t bytes,
-                               CUdeviceptr *memory);
+acu_status acui_capture_memory(CUstream stream, size_t bytes, CUdeviceptr *memory);
+void acui_capture_free(acui_exec *exec); /* what captures left in the exec */
 
 /* ---- build.c ---- */
 bool acui_build_order(acui_exec *exec); /* false: there is no thread for it */

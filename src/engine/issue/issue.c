@@ -106,12 +106,14 @@ static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *to
     if (!exec)
         return false;
     uint32_t set = 0;
-    bool launched = acui_exec_launch(exec, run, stream, &set) == ACU_OK;
+    acu_status status = acui_exec_launch(exec, run, stream, &set);
+    bool launched = status == ACU_OK;
     acui_graphs_unclaim(exec, launched, set);
     told->hit = launched;
     told->set = set;
     if (!launched)
-        told->why = "the driver refused the graph's launch";
+        told->why = status == ACU_NOT_READY ? "a library's call takes less time than its graph"
+                                            : "the driver refused the graph's launch";
     if (launched)
         run->exec = exec;
     return launched;
@@ -147,7 +149,7 @@ static acui_node *enqueue_run(const acui_task *task, acui_run *run)
 {
     acui_told_run told = {.hit = false};
     if (!run->graph && asks_library(run))
-        told.why = "a library is called, which cached graphs do not hold";
+        told.why = "a library is called in a way that cached graphs do not hold";
     if (task->device->one_by_one)
         told.why = "the device issues one by one";
     acui_node *failed = enqueue_told(task, run, &told);

@@ -18,7 +18,11 @@
 #include "engine/future.h"
 #include "engine/issue/graphs.h"
 #include "engine/submit/submit.h"
+#include "op/call.h"
+#include "op/instead.h"
 #include "op/launch.h"
+
+#include <string.h>
 
 /* ---- what a graph can hold ---- */
 
@@ -44,15 +48,30 @@ bool acui_fits_graph(const acui_node *node)
     return node->kind == ACUI_NODE_FILL;
 }
 
-/* The same for a graph that is set again and again. A copy by rows stays what it was made as: the
- * driver refuses to set it to other addresses. What a call enqueues is not known without calling.
- * */
+/* What a FOREIGN call depends on; NULL: that can not be told. */
+static const void *call_form(const acui_node *node, size_t *bytes, uintptr_t *what)
+{
+    const acu_op *op = node->u.call.op;
+    const acui_own_call *own = op->u.call.own;
+    return own && own->form ? own->form(op->user.data, bytes, what) : NULL;
+}
+
+/* What a call enqueues is not known without calling; so it must be known when it is the same. */
+static bool call_fits(const acui_node *node)
+{
+    size_t bytes;
+    uintptr_t what;
+    return acu_driver_has(ACU_CALL_GraphExecChildGraphNodeSetParams) &&
+           (node->kind == ACUI_NODE_LAUNCH || call_form(node, &bytes, &what));
+}
+
+/* acui_fits_graph for a graph that is set again and again. A copy by rows stays what it was made
+ * as: the driver refuses to set it to other addresses. */
 static inline bool fits_cached(const acui_node *node)
 {
     if (node->kind == ACUI_NODE_LAUNCH && !node->u.launch.more)
         return true; /* most are */
-    if (node->kind == ACUI_NODE_FOREIGN ||
-        (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node)))
+    if (acui_is_call(node) && !call_fits(node))
         return false;
     return acui_fits_graph(node) && (node->kind != ACUI_NODE_COPY || !node->u.copy.box);
 }
@@ -123,6 +142,45 @@ static ACUI_APART void put_places(writer *w, const acui_node *node)
     put(w, all);
 }
 
+static void put_bytes(writer *w, const void *from, size_t bytes)
+{
+    const char *at = from;
+    put(w, bytes);
+    for (; bytes > 0; bytes -= bytes < 8 ? bytes : 8, at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, at, bytes < 8 ? bytes : 8);
+        put(w, word);
+    }
+}
+
+/* All that a call depends on, except addresses: these can be set. */
+static void put_call(writer *w, const acui_node *node)
+{
+    if (node->kind == ACUI_NODE_FOREIGN) {
+        size_t bytes;
+        uintptr_t what;
+        const void *form = call_form(node, &bytes, &what);
+        put(w, (uint64_t)what);
+        put_bytes(w, form, bytes);
+        return;
+    }
+    const acui_instead *instead = acui_launch_instead(node);
+    uint32_t from = acui_launch_at(node, instead->addresses);
+    put(w, (uint64_t)(uintptr_t)instead);
+    put(w, node->u.launch.more->scratch);
+    put_bytes(w, acui_launch_data(node) + from, node->u.launch.bytes - from);
+}
+
+/* At most so many words are put for it. */
+static size_t call_words(const acui_node *node)
+{
+    size_t bytes = node->kind == ACUI_NODE_LAUNCH ? node->u.launch.bytes : 0;
+    uintptr_t what;
+    if (node->kind == ACUI_NODE_FOREIGN)
+        call_form(node, &bytes, &what);
+    return 4 + bytes / 8;
+}
+
 static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
 {
     uint32_t first = run->nodes[0]->place;
@@ -132,6 +190,8 @@ static inline void put_node(writer *w, const acui_run *run, const acui_node *nod
         if (node->u.launch.placed)
             put_places(w, node);
     }
+    if (run->calls && acui_is_call(node))
+        put_call(w, node);
     if (run->wide)
         put_edges(w, node, first);
 }
@@ -141,6 +201,8 @@ bool acui_key_make(acui_key *key, const acui_run *run)
     size_t most = 3 * (size_t)run->count;
     for (uint32_t i = 0; i < run->count && run->wide; i++)
         most += run->nodes[i]->before_count;
+    for (uint32_t i = 0; i < run->count && run->calls; i++)
+        most += acui_is_call(run->nodes[i]) ? call_words(run->nodes[i]) : 0;
     key->words = most <= ACUI_KEY_FEW ? key->few : ACUI_NEW_ARRAY(uint64_t, most);
     if (!key->words)
         return false;
@@ -173,7 +235,7 @@ static inline bool comes_behind(const acui_node *node, const acui_node *before)
 /* A single copy or fill costs as much in a graph as without. */
 static bool is_worth_it(const acui_run *run)
 {
-    return run->count > 1 || run->nodes[0]->kind == ACUI_NODE_LAUNCH;
+    return run->count > 1 || run->calls || run->nodes[0]->kind == ACUI_NODE_LAUNCH;
 }
 
 /* ---- cutting ---- */
@@ -201,7 +263,8 @@ static acui_run *split(acui_arena *arena, acui_run *run, uint32_t count)
     *rest = (acui_run){.next = run->next,
                        .nodes = run->nodes + count,
                        .count = run->count - count,
-                       .graph = run->graph};
+                       .graph = run->graph,
+                       .calls = run->calls};
     run->count = count;
     run->next = rest;
     return rest;
@@ -266,6 +329,7 @@ bool acui_cut_runs(acui_task *task)
         }
         if (run->count > 0 && !comes_behind(node, task->body[task->body_count - 1]))
             run->wide = true; /* not behind its neighbour: there are branches */
+        run->calls |= fits && acui_is_call(node);
         node->place = task->body_count;
         task->body[task->body_count++] = node;
         run->count++;
