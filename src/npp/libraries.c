@@ -91,24 +91,23 @@ static const acui_vendor_status common[] = {
     STATUS(-11, INVALID, "OUT_OFF_RANGE_ERROR", "an argument is out of range"),
     STATUS(-33, INVALID, "MASK_SIZE_ERROR", "a mask of a size that it does not take"),
     STATUS(-34, INVALID, "ANCHOR_ERROR", "an anchor outside of its mask"),
-    STATUS(-37, INVALID, "STRIDE_ERROR", "a stride that it does not take"),
+    STATUS(-37, INVALID, "STRIDE_ERROR", "a stride below the length of a row"),
     STATUS(-47, INVALID, "CHANNEL_ERROR", "a number of a channel that it does not take"),
     STATUS(-51, INVALID, "DIVISOR_ERROR", "a divisor that is zero"),
     STATUS(-52, INVALID, "COI_ERROR", "a channel that the image does not have"),
     STATUS(-53, INVALID, "NUMBER_OF_CHANNELS_ERROR", "a number of channels that it does not take"),
     STATUS(-56, INVALID, "COEFFICIENT_ERROR", "a coefficient that it does not take"),
-    STATUS(-57, INVALID, "RECTANGLE_ERROR", "a region that is empty, or not in its image"),
-    STATUS(-58, INVALID, "QUADRANGLE_ERROR", "a quadrangle that it does not take"),
+    STATUS(-57, INVALID, "RECTANGLE_ERROR", "a region of less than two pixels along a side"),
+    STATUS(-58, INVALID, "QUADRANGLE_ERROR", "a quadrangle that is not convex, or has no area"),
     STATUS(-60, INVALID, "CHANNEL_ORDER_ERROR", "an order of channels that it does not take"),
-    STATUS(-61, DRIVER, "CORRUPTED_DATA_ERROR", "data of another kind than it needs"),
-    STATUS(-106, INVALID, "LUT_NUMBER_OF_LEVELS_ERROR", "a number of levels that it does not "
-           "take"),
-    STATUS(-107, INVALID, "HISTOGRAM_NUMBER_OF_LEVELS_ERROR", "a number of levels that it does not "
-           "take"),
+    STATUS(-61, DRIVER, "CORRUPTED_DATA_ERROR", "the data is damaged"),
+    STATUS(-106, INVALID, "LUT_NUMBER_OF_LEVELS_ERROR", "fewer than two levels"),
+    STATUS(-107, INVALID, "HISTOGRAM_NUMBER_OF_LEVELS_ERROR", "fewer than two levels"),
     STATUS(-108, INVALID, "NOT_EVEN_STEP_ERROR", "a distance of rows that is not a multiple of the "
            "size of an element"),
     STATUS(-109, DRIVER, "OVERFLOW_ERROR", "a number is too large"),
-    STATUS(-201, INVALID, "RESIZE_NO_OPERATION_ERROR", "one of the sizes is below one pixel"),
+    STATUS(-201, INVALID, "RESIZE_NO_OPERATION_ERROR", "the result would be below one pixel along "
+           "a side"),
     STATUS(-210, INVALID, "QUALITY_INDEX_ERROR", "an image that is all of one colour"),
     STATUS(-213, NOT_SUPPORTED, "ROUND_MODE_NOT_SUPPORTED_ERROR", "a rounding that it does not "
            "have"),
