@@ -2,14 +2,12 @@
 # cmake -DINPUT=file -DOUTPUT=file.c -DSYMBOL=name -P embed.cmake: a text file as a C array that
 # ends in NUL; OUTPUT may be file.cpp too. (A string literal of that length would not be portable C; and
 # C++ accepts no number in a char array that a char may be unable to hold.)
-if(SYMBOL MATCHES "^acui_.*_ptx$") # the library's own kernels are packed, to a fifth (base/inflate.h)
-    file(ARCHIVE_CREATE OUTPUT "${OUTPUT}.gz" PATHS "${INPUT}" FORMAT raw COMPRESSION GZip
+# The library's own kernels and headers are packed, to a ninth and a quarter (base/unpack.h).
+if(SYMBOL MATCHES "^acui_.*_ptx$|^acui_header_")
+    file(ARCHIVE_CREATE OUTPUT "${OUTPUT}.xz" PATHS "${INPUT}" FORMAT raw COMPRESSION XZ
         COMPRESSION_LEVEL 9)
-    file(READ "${OUTPUT}.gz" hex HEX)
-    string(SUBSTRING "${hex}" 0 8 head)
-    string(SUBSTRING "${hex}" 16 -1 hex)
-    string(PREPEND hex "${head}00000000") # without the time of the build
-    file(SIZE "${OUTPUT}.gz" bytes)
+    file(READ "${OUTPUT}.xz" hex HEX)
+    file(SIZE "${OUTPUT}.xz" bytes)
     set(more "extern const unsigned ${SYMBOL}_bytes;\nconst unsigned ${SYMBOL}_bytes = ${bytes};\n")
 else()
     file(READ "${INPUT}" hex HEX)

@@ -293,13 +293,24 @@ static acu_status write_source(const acui_request *r, acui_folder *folder)
     return st;
 }
 
+static acu_status write_own(acui_folder *folder, const char *name, const unsigned char *packed,
+                            size_t bytes)
+{
+    acui_arena arena = {0};
+    const char *text = acui_header_text(&arena, packed, bytes);
+    acu_status st = text ? acui_folder_write(folder, name, text, strlen(text))
+                         : acui_fail(ACU_ERR_NO_MEMORY, "no memory to unpack %s", name);
+    acui_arena_clear(&arena);
+    return st;
+}
+
 static acu_status write_files(const acui_request *r, acui_folder *folder)
 {
     const acu_compile_options *o = &r->options;
     char name[PATH_MAX];
 #define ACU_X(array, header, nvrtc)                                                                \
-    ACUI_TRY(acui_folder_write(folder, "headers/" header, acui_header_##array,                     \
-                               strlen(acui_header_##array)));
+    ACUI_TRY(write_own(folder, "headers/" header, acui_header_##array,                             \
+                       acui_header_##array##_bytes));
     ACUI_HEADERS(ACU_X)
 #undef ACU_X
     for (size_t i = 0; i < o->header_count; i++) {

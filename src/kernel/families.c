@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* Packed (base/inflate.h). */
+/* Packed (base/unpack.h). */
 #define ACU_X(name)                                                                                \
     extern const unsigned char acui_##name##_ptx[];                                                \
     extern const unsigned acui_##name##_ptx_bytes;

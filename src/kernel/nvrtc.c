@@ -217,7 +217,9 @@ static acu_status create(const acui_request *r, acui_arguments *w, program *p)
 #define ACU_X(array, name, nvrtc)                                                                  \
     if (nvrtc) {                                                                                   \
         names[n] = name;                                                                           \
-        texts[n++] = acui_header_##array;                                                          \
+        texts[n] = acui_header_text(&w->arena, acui_header_##array, acui_header_##array##_bytes);  \
+        if (!texts[n++])                                                                           \
+            return acui_fail(ACU_ERR_NO_MEMORY, "no memory to compile %s", r->what);               \
     }
     ACUI_HEADERS(ACU_X)
 #undef ACU_X

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/unpack.h"
 #include "device/device.h"
 
 #include <pthread.h>
@@ -124,6 +125,18 @@ bool acui_compile_options_copy(acui_arena *arena, const acu_compile_options *opt
            copy_list(arena, &copy->expressions, copy->expression_count);
 }
 
+/* ---- the library's own headers ---- */
+
+const char *acui_header_text(acui_arena *arena, const unsigned char *packed, size_t bytes)
+{
+    size_t length = acui_packed_size(packed, bytes);
+    char *text = ACUI_ARENA_ARRAY(arena, char, length + 1);
+    if (!text || !acui_unpack(packed, bytes, text, length))
+        return NULL;
+    text[length] = '\0';
+    return text;
+}
+
 /* ---- the key ---- */
 
 static acui_hash own_headers;
@@ -132,7 +145,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void hash_own_headers(void)
 {
     acui_hash all[] = {
-#define ACU_X(array, name, nvrtc) acui_bytes_hash(acui_header_##array, strlen(acui_header_##array)),
+#define ACU_X(array, name, nvrtc) acui_bytes_hash(acui_header_##array, acui_header_##array##_bytes),
         ACUI_HEADERS(ACU_X)
 #undef ACU_X
     };

@@ -89,9 +89,13 @@ acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
     X(reduce, "acuda-cuda/cooperative_groups/memcpy_async.h", 0)                                   \
     X(math_constants, "acuda-cuda/math_constants.h", 0)                                            \
     X(cuComplex, "acuda-cuda/cuComplex.h", 0)
-#define ACU_X(array, name, nvrtc) extern const char acui_header_##array[];
+#define ACU_X(array, name, nvrtc)                                                                  \
+    extern const unsigned char acui_header_##array[];                                              \
+    extern const unsigned acui_header_##array##_bytes;
 ACUI_HEADERS(ACU_X)
 #undef ACU_X
+/* They are packed. The text of one, in memory of the arena; NULL: there is no memory. */
+const char *acui_header_text(acui_arena *arena, const unsigned char *packed, size_t bytes);
 
 /* Header `i` of the options; the program says how far these are apart. */
 static inline const acu_header *acui_header_at(const acu_compile_options *options, size_t i)

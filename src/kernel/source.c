@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/inflate.h"
+#include "base/unpack.h"
 #include "base/options.h"
 #include "kernel/file.h"
 #include "kernel/image.h"

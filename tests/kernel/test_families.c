@@ -2,7 +2,7 @@
 /* Built-in kernels: found by name on every device, loaded once, held by it. */
 #include "support/support.h"
 
-#include "base/inflate.h"
+#include "base/unpack.h"
 #include "kernel/kernels_ptx.h"
 
 #include <pthread.h>
