@@ -16,7 +16,7 @@ install(DIRECTORY include/acuda DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 # What clang needs to compile kernels: prelude.cuh is included ahead of them.
 set(ACUDA_KERNELS_DIR ${CMAKE_INSTALL_DATADIR}/acuda/kernels)
 install(FILES kernels/prelude.cuh kernels/math.cuh kernels/math_f64.cuh kernels/math_more.cuh
-    kernels/more.cuh
+    kernels/math_bessel.cuh kernels/more.cuh
     DESTINATION ${ACUDA_KERNELS_DIR})
 install(DIRECTORY kernels/cuda DESTINATION ${ACUDA_KERNELS_DIR})
 # The headers name pages of docs/, whose links lead to examples/; README.md has links to both, and to the

@@ -946,4 +946,6 @@ ACUI_DEVICE int ilogb(float x) { return ilogbf(x); }
 #undef ACUI_BY_TEMPLATE
 #undef ACUI_OF_FLOAT
 
+#include "math_bessel.cuh"
+
 #endif

@@ -12,7 +12,7 @@
  * so that a kernel may include it and still be compiled by any of the three.
  *
  * Names and meanings are CUDA's. Not provided: textures, surfaces, device-side launches, __managed__.
- * Math functions are in math.cuh and math_more.cuh, what few kernels need in more.cuh; the types of
+ * Math functions are in math*.cuh, what few kernels need in more.cuh; the types of
  * 16 and 8 bits, cooperative groups and complex numbers in the headers of kernels/cuda, by CUDA's names.
  */
 #ifndef ACUDA_KERNELS_PRELUDE_CUH

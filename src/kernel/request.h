@@ -76,7 +76,7 @@ acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
     X(device, "acuda/device.cuh", 1) X(tile, "acuda/tile.h", 1)                                    \
     X(prelude, "acuda-prelude/prelude.cuh", 0) X(math, "acuda-prelude/math.cuh", 0)               \
     X(math_f64, "acuda-prelude/math_f64.cuh", 0) X(math_more, "acuda-prelude/math_more.cuh", 0)    \
-    X(more, "acuda-prelude/more.cuh", 0)                                                           \
+    X(math_bessel, "acuda-prelude/math_bessel.cuh", 0) X(more, "acuda-prelude/more.cuh", 0)        \
     X(runtime, "acuda-cuda/cuda_runtime.h", 0) X(runtime, "acuda-cuda/vector_types.h", 0)          \
     X(runtime, "acuda-cuda/vector_functions.h", 0)                                                 \
     X(runtime, "acuda-cuda/device_launch_parameters.h", 0)                                         \

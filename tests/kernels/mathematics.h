@@ -42,6 +42,12 @@
     X(normcdfinv, normcdfinv_reference, ALL, 4.0, 0.51, 0x1d43b981, 0xd6350018) \
     X(lgamma, lgammal, -1.9, INFINITY, 2.5, 0.52, 0x818ab686, 0xba05c5ba) \
     X(tgamma, tgammal, -160, INFINITY, 5.0, 0.51, 0xddf2fa15, 0x3a39218b) \
+    X(j0, j0l, -8, 8, 6.0, 0.51, 0x69782765, 0xe77419eb) \
+    X(j1, j1l, -8, 8, 6.0, 0.51, 0xc837fc61, 0x52d867ab) \
+    X(y0, y0l, 0, 8, 6.0, 0.51, 0xb3dbee45, 0xf69d2ef1) \
+    X(y1, y1l, 0, 8, 6.0, 0.51, 0xb5b65f99, 0x67b5d2e4) \
+    X(cyl_bessel_i0, i0_reference, ALL, 4.0, 0.51, 0x23b2728b, 0x2862f1fa) \
+    X(cyl_bessel_i1, i1_reference, ALL, 4.0, 0.51, 0x81c62a94, 0x04ac6ce8) \
     X(logb, logbl, ALL, 0.0, 0.0, 0x08d9350a, 0x9f2c876d) \
     X(nearbyint, rintl, ALL, 0.0, 0.0, 0x1c30bbe2, 0x498a5123)
 

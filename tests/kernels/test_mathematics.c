@@ -140,6 +140,25 @@ static long double normcdfinv_reference(long double p)
 {
     return -sqrtl(2) * erfcinv_reference(2 * p);
 }
+/* The series, whose terms are all positive. */
+static long double modified(long double x, int order)
+{
+    long double term = order ? x / 2 : 1, sum = term;
+    for (int k = 1; k < 4000 && sum < 1e320L && fabsl(term) > 1e-25L * fabsl(sum); k++) {
+        term *= x / 2 * (x / 2) / ((long double)k * (k + order));
+        sum += term;
+    }
+    return isinf(x) ? (order ? x : fabsl(x)) : sum;
+}
+static long double i0_reference(long double x)
+{
+    return modified(x, 0);
+}
+static long double i1_reference(long double x)
+{
+    return modified(x, 1);
+}
+
 static long double nextafter_reference(long double x, long double y)
 {
     return (long double)nextafter((double)x, (double)y);
@@ -292,6 +311,35 @@ static void lengths(void **state)
     }
 }
 
+/* jn and yn by forward and backward recurrences; their errors are relative to the wave's height. */
+static void orders(void **state)
+{
+    static const int n[] = {0, 1, 2, 3, 7, 20, 60};
+    static const double x[] = {0.3, 1, 2.5, 7.9, 8.1, 19.5, 60, 61, 300, -4.25, 1e-9};
+    enum { N = sizeof n / sizeof *n, X = sizeof x / sizeof *x };
+    double out[N * X * 4];
+    unsigned orders = N, count = X;
+    CUdeviceptr of_n = to_device(n, sizeof n), of_x = to_device(x, sizeof x);
+    CUdeviceptr to = to_device(NULL, sizeof out);
+    (void)state;
+    launch("orders", 1, 1, 0, (void *[]){&to, &of_n, &of_x, &orders, &count});
+    from_device(out, to, sizeof out);
+    from_device(NULL, of_n, 0);
+    from_device(NULL, of_x, 0);
+    for (int i = 0; i < N * X; i++) {
+        const double v = x[i % X], *o = out + 4 * i;
+        const long double j = jnl(n[i / X], v), y = v > 0 ? ynl(n[i / X], v) : 0;
+        const double height = 5e-15 / sqrt(fabs(v) < 1 ? 1 : fabs(v));
+        if (!(fabs(o[0] - (double)j) <= height) || o[2] != (double)(float)o[0])
+            fail_msg("jn(%d, %g) is %.17g, not %.17Lg", n[i / X], v, o[0], j);
+        if (!(v > 0 ? isinf((double)y) ? o[1] == (double)y
+                                       : fabs(o[1] - (double)y) <= height + 3e-14 * fabs((double)y)
+                    : o[1] != o[1]))
+            fail_msg("yn(%d, %g) is %.17g, not %.17Lg", n[i / X], v, o[1], y);
+    }
+    assert_true(out[3] == (double)(float)out[1]);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -306,6 +354,7 @@ int main(void)
         cmocka_unit_test(of_two_arguments),
         cmocka_unit_test(parts),
         cmocka_unit_test(lengths),
+        cmocka_unit_test(orders),
     };
     return cmocka_run_group_tests_name("kernels.mathematics", tests, setup, on_device_teardown);
 }

@@ -63,3 +63,19 @@ extern "C" __global__ void lengths(double *out, const double *in)
     out[10] = normf(4, f);
     out[11] = rnormf(4, f);
 }
+/* For each order and argument: jn, yn, and both of float */
+extern "C" __global__ void orders(double *out, const int *n, const double *x, unsigned orders,
+                                  unsigned count)
+{
+    for (unsigned i = 0; i < orders * count; i++) {
+        double *o = out + 4 * i, v = x[i % count];
+        o[0] = jn(n[i / count], v);
+        o[1] = yn(n[i / count], v);
+        o[2] = (float)o[0];
+        o[3] = (float)o[1];
+        if (v == (double)(float)v) {
+            o[2] = jnf(n[i / count], (float)v);
+            o[3] = ynf(n[i / count], (float)v);
+        }
+    }
+}
