@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/object.h"
+#include "base/sides.h"
 
 #include <acuda/device.h>
 #include <acuda/stream.h>
@@ -60,17 +61,12 @@ typedef struct acui_post {
 } acui_post;
 #define ACUI_POSTS 32
 
-/*
- * What was submitted to a stream and is neither on it yet nor over. Tasks are counted on two sides:
- * new ones on `side`, which switches when the other side is empty. So everything that was there at
- * some time is on the stream, or over, once the side has switched twice. Changed under the engine's
- * order lock, with release stores; acquire loads for threads that only look.
- */
+/* What was submitted to a stream and is neither on it yet nor over. Changed under the engine's
+ * order lock, with release stores; acquire loads for threads that only look. */
 typedef struct acui_backlog {
     _Atomic(uint32_t) handed; /* to a runtime thread that has not planned it; any thread */
-    _Atomic(uint32_t) tasks[2];
-    unsigned side;
-    uint64_t turns;
+    _Atomic(uint32_t) tasks[2]; /* by sides */
+    acui_sides sides;
 } acui_backlog;
 
 /* A place stands for two entries in the driver's queue for a stream, which is what most tasks need:
@@ -187,12 +183,10 @@ struct acu_device {
         acui_gate gate; /* this layer sets its limit, as opened */
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
          * begun on the host. `started` is changed under the order lock only. This layer reads them:
-         * acui_work_on. What ended is counted on the side on which it was entered; new tasks are
-         * entered on `side`, which switches when the other one is empty, as in acui_backlog. */
+         * acui_work_on. What ended is counted on the side on which it was entered. */
         _Atomic(uint64_t) started, ended[2];
-        uint32_t entered[2]; /* tasks; these, `side` and `turns`: order lock */
-        unsigned side;
-        uint64_t turns;
+        uint32_t entered[2]; /* tasks; these, and `sides`: order lock */
+        acui_sides sides;
         uint64_t over_at; /* when a task was last found over, in ns; flight lock */
     } engine;
 

@@ -119,6 +119,13 @@ typedef enum acui_course {
                           * everything before it is */
 } acui_course;
 
+/* How a task gets onto its device (issue/dispatch.h). */
+typedef enum acui_way {
+    ACUI_WAY_DIRECT, /* issued by the thread that makes it ready */
+    ACUI_WAY_QUEUE,  /* it may be queued, for another thread to issue */
+    ACUI_WAY_BATCH,  /* ... which may issue it as one with others */
+} acui_way;
+
 /*
  * A piece of a submission that is ordered and issued as one: consecutive nodes on one device, or
  * one host call. On its stream it stands behind the waits for its predecessors and before its mark;
@@ -142,13 +149,10 @@ typedef enum acui_course {
  * something else is said. Its flags, all false at first:
  *
  *   flag             set by                       read by           false again when
- *   conditional      new_task                     any               never
  *   decided          enter_range                  who enters later  never
  *   makes            take_in                      any               never
  *   placed           acui_enter_placed            who enters it     never
  *   prompt           enter_tasks                  any               never
- *   queueable        acui_dispatch_prepare        whoever has it    its submission is given up
- *   batchable        acui_dispatch_prepare        whoever has it    its submission is given up
  *   binds            take_in                      whoever has it    its kernels are bound
  *   sound            enter_tasks; is_plain        whoever has it    it has to wait
  *   order.failed     acui_task_fail, and others   order lock        never
@@ -158,7 +162,8 @@ typedef enum acui_course {
 struct acui_task {
     acui_submission *submission;
     acui_task *next;       /* of the submission; order lock */
-    acui_task *next_ready; /* of the list of ready or waiting tasks that it is in; whoever has it */
+    acui_task *next_listed; /* of the list that it is in, ready, waiting or in flight (there, in the
+                             * order of their marks on the stream); whoever has it */
     acui_point *point;
     acui_homes homes;   /* whose order locks whoever deals with it takes: its own, its submission's,
                          * and those of what it comes behind; fixed once entered */
@@ -195,12 +200,10 @@ struct acui_task {
     uint64_t form;   /* 0: not known yet; once it is in flight, under the flight lock */
     uint64_t number; /* its mark on the stream; by whoever issues it */
 
-    bool conditional; /* it runs only if something else failed */
     bool makes;       /* it has a prologue: it makes memory */
     bool placed;      /* its work was on the stream before it was entered */
     bool prompt;      /* a thread waits for its end at once */
-    bool queueable;   /* it may be queued, for another thread to issue (dispatch.h) */
-    bool batchable;   /* it may be issued as one with others, too */
+    uint8_t way;      /* an acui_way; whoever has it. DIRECT again if its submission is given up */
     bool binds; /* some kernels were not loaded when it was planned */
     bool sound; /* nothing stood against it when it became ready: no failure, not given up */
 
@@ -236,7 +239,6 @@ struct acui_task {
     struct { /* flight lock, from when it is in flight: flight.h */
         uint64_t sequence;  /* place among all tasks that went to a device */
         uint64_t issued_at; /* when its mark was made */
-        acui_task *next;    /* on the stream, in the order of their marks */
     } flight;
 };
 

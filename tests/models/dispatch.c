@@ -105,10 +105,10 @@ acui_task *acui_issue_all(acui_task *const *all, size_t count)
         int k = index_of(all[i]);
         if (issued[k]++ || dropped[k])
             explore_fail("task %d is issued twice", k);
-        if (all[i]->form != all[0]->form || (count > 1 && !all[i]->batchable))
+        if (all[i]->form != all[0]->form || (count > 1 && all[i]->way != ACUI_WAY_BATCH))
             explore_fail("tasks are in one batch that may not be");
         if (some_follow) {
-            behind[k].next_ready = freed;
+            behind[k].next_listed = freed;
             freed = &behind[k];
         }
     }
@@ -119,7 +119,7 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
 {
     acui_task **end = &first;
     while (*end)
-        end = &(*end)->next_ready;
+        end = &(*end)->next_listed;
     *end = then;
     return first;
 }
@@ -128,7 +128,7 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
 void acui_run_tasks(acui_task *ready)
 {
     for (acui_task *next; ready; ready = next) {
-        next = ready->next_ready;
+        next = ready->next_listed;
         explore_point();
         if (innermost && queue->count)
             explore_fail("functions of the program's may run, and something is queued");
@@ -148,8 +148,8 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
     acui_task *rest = NULL;
     for (acui_task *task; *ready && most > 0; most--) {
         task = *ready;
-        *ready = task->next_ready;
-        task->next_ready = NULL;
+        *ready = task->next_listed;
+        task->next_listed = NULL;
         explore_point();
         if (plain && comes_behind(task))
             ran[task - behind]++;
@@ -167,8 +167,8 @@ acu_stream *acui_policy_pick(acu_policy *policy)
 
 void acui_order_lock(acui_homes homes) { (void)homes; }
 void acui_order_unlock(acui_homes homes) { (void)homes; }
-bool acui_batch_may_be_queued(const acui_task *task) { return task->queueable; }
-bool acui_batch_may_be_batched(acui_task *task) { return task->batchable; }
+bool acui_batch_may_be_queued(const acui_task *task) { return task->way != ACUI_WAY_DIRECT; }
+bool acui_batch_may_be_batched(acui_task *task) { return task->way == ACUI_WAY_BATCH; }
 bool acui_dispatch_is_ahead(acu_device *of) { return of; }
 void acui_dispatch_found(acui_dispatch *of, acu_device *on, bool ahead)
 {
@@ -192,8 +192,8 @@ static void start(void)
     some_follow = calls_back = plain = large = in_time = false;
     told = fewer = 0;
     for (int i = 0; i < TASKS; i++) /* of two forms */
-        tasks[i] = (acui_task){.device = &device, .stream = &stream, .queueable = true,
-                               .batchable = true, .form = 1 + (uint64_t)(i == 1),
+        tasks[i] = (acui_task){.device = &device, .stream = &stream,
+                               .way = ACUI_WAY_BATCH, .form = 1 + (uint64_t)(i == 1),
                                .submission = &submissions[i]};
 }
 
@@ -202,7 +202,7 @@ static void start_with_large(void)
 {
     start();
     some_follow = plain = true;
-    tasks[0].batchable = tasks[2].batchable = false;
+    tasks[0].way = tasks[2].way = ACUI_WAY_QUEUE;
 }
 
 static void start_with_large_behind(void)
@@ -210,7 +210,7 @@ static void start_with_large_behind(void)
     start();
     some_follow = large = true;
     for (int i = 0; i < TASKS; i++)
-        behind[i] = (acui_task){.device = &device, .stream = &stream, .queueable = true,
+        behind[i] = (acui_task){.device = &device, .stream = &stream, .way = ACUI_WAY_QUEUE,
                                 .submission = &submissions[i]};
 }
 

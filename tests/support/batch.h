@@ -24,7 +24,7 @@ static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_
     for (int i = 0; i < count; i++) {
         tasks[i].form = form;
         tasks[i].device = &test_taught;
-        tasks[i].flight.next = i + 1 < count ? &tasks[i + 1] : NULL;
+        tasks[i].next_listed = i + 1 < count ? &tasks[i + 1] : NULL;
     }
     acui_flight_lock(&acui_flights[0]);
     acui_batch_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);

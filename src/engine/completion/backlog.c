@@ -2,58 +2,51 @@
 /*
  * A stream's backlog: what was submitted to it and is not on it yet. That waits for host work, for
  * its kernels to be loaded, for room, for memory, or for another thread to plan or issue it. A
- * thread that asks the driver about the stream would miss it, so it waits for it first
- * (acui_backlog_settle).
- *
- * New tasks count on one of two sides, which change when the other is empty. Two such turns after
- * any moment, everything that was in the backlog then is on the stream, or over.
+ * thread that asks the driver about the stream would miss it, so it waits for what is there now
+ * (base/sides.h).
  */
 #include "base/clock.h"
 #include "engine/completion/complete.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 
-/* Change sides, if the other one is empty: it gets what is new from now on. Order lock held. */
-static void take_turns(acui_backlog *backlog, uint64_t turn)
+static bool is_empty(const void *of, unsigned side)
 {
-    while (backlog->turns < turn &&
-           atomic_load_explicit(&backlog->tasks[!backlog->side], memory_order_relaxed) == 0) {
-        backlog->side = !backlog->side;
-        backlog->turns++;
-    }
+    const acui_backlog *backlog = of;
+    return atomic_load_explicit(&backlog->tasks[side], memory_order_relaxed) == 0;
 }
 
-static bool has_turned(acu_stream *stream, uint64_t turn)
+static bool has_passed(acu_stream *stream, uint64_t target)
 {
+    acui_backlog *backlog = &stream->engine.backlog;
     acui_order_lock(acui_home_of(stream->device));
-    take_turns(&stream->engine.backlog, turn);
-    bool turned = stream->engine.backlog.turns >= turn;
+    bool passed = acui_sides_reach(&backlog->sides, target, is_empty, backlog);
     acui_order_unlock(acui_home_of(stream->device));
-    return turned;
+    return passed;
 }
 
-static uint64_t turn_of_now(acu_stream *stream)
+static uint64_t target_now(acu_stream *stream)
 {
     acui_order_lock(acui_home_of(stream->device));
-    uint64_t turn = stream->engine.backlog.turns + 2;
+    uint64_t target = acui_sides_target(&stream->engine.backlog.sides);
     acui_order_unlock(acui_home_of(stream->device));
-    return turn;
+    return target;
 }
 
 typedef struct settling {
     acu_stream *stream;
-    uint64_t turn, nap;
+    uint64_t target, nap;
 } settling;
 
 static acu_status look(void *context, uint64_t now)
 {
     (void)now;
     const settling *s = context;
-    if (has_turned(s->stream, s->turn))
+    if (has_passed(s->stream, s->target))
         return ACU_OK;
     acui_look_everywhere(); /* what it waits for may be over: then it goes there at once */
     acu_status status = acui_device_check(s->stream->device);
-    if (status == ACU_OK && !has_turned(s->stream, s->turn))
+    if (status == ACU_OK && !has_passed(s->stream, s->target))
         status = ACU_NOT_READY;
     return status;
 }
@@ -76,7 +69,7 @@ acu_status acui_backlog_settle(acu_stream *stream, uint64_t timeout)
         return ACU_TIMEOUT;
     if (!acui_stream_is_held(stream))
         return ACU_OK;
-    settling s = {.stream = stream, .turn = turn_of_now(stream)};
+    settling s = {.stream = stream, .target = target_now(stream)};
     if (timeout > 0)
         acui_dispatch_drain(stream->device, timeout);
     uint64_t now = acui_now();

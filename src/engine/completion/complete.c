@@ -135,7 +135,7 @@ void acui_harvest(acu_stream *stream, uint64_t now)
                 acui_stream_harvest(stream, NULL) != ACU_OK;
     acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());
     while (task) {
-        acui_task *next = task->flight.next;
+        acui_task *next = task->next_listed;
         if (lost && !acui_stream_passed(stream, task->number))
             fail_lost(task);
         acui_count_operations(task, true);

@@ -48,7 +48,7 @@ static acui_task *run_task(acui_task *task)
  * known. */
 static bool is_plain(acui_task *task)
 {
-    if (!task->queueable)
+    if (task->way == ACUI_WAY_DIRECT)
         return false;
     acui_order_lock(task->homes);
     task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.failed &&
@@ -62,14 +62,14 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
     acui_task *rest = NULL, **end = &rest;
     for (; *ready && most > 0; most--) {
         acui_task *task = *ready, *others;
-        *ready = task->next_ready;
-        task->next_ready = NULL;
+        *ready = task->next_listed;
+        task->next_listed = NULL;
         if (is_plain(task)) {
             others = acui_admit(task, &others) ? acui_issue_all(&task, 1) : others;
             *ready = acui_join_tasks(*ready, others);
         } else {
             *end = task;
-            end = &task->next_ready;
+            end = &task->next_listed;
         }
     }
     return rest;
@@ -85,15 +85,15 @@ void acui_run_tasks(acui_task *ready)
     bool was = acui_error_aside();
     while (ready) {
         acui_task *task = ready;
-        ready = task->next_ready;
-        task->next_ready = NULL;
+        ready = task->next_listed;
+        task->next_listed = NULL;
         acui_task *freed = run_task(task);
         if (!freed)
             continue;
         acui_task *last = freed;
-        while (last->next_ready)
-            last = last->next_ready;
-        last->next_ready = ready;
+        while (last->next_listed)
+            last = last->next_listed;
+        last->next_listed = ready;
         ready = freed;
     }
     acui_error_back(was);

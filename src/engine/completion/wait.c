@@ -341,35 +341,31 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
 
 typedef struct idling {
     acu_device *device;
-    uint64_t turn; /* 0: until there is nothing; else until its tasks have changed sides so often */
+    uint64_t target; /* of the device's sides; 0: until there is nothing */
 } idling;
 
-static bool is_empty(acu_device *device, unsigned side)
+static bool is_empty(const void *of, unsigned side)
 {
+    const acu_device *device = of;
     /* Acquire: what its tasks held is released. */
     uint64_t ended = atomic_load_explicit(&device->engine.ended[side], memory_order_acquire);
     return (uint32_t)ended == device->engine.entered[side];
 }
 
-/* Change sides, if the other one is empty: it gets what is new from now on. */
-static bool has_turned(acu_device *device, uint64_t turn)
+static bool has_passed(acu_device *device, uint64_t target)
 {
     acui_order_lock(acui_home_of(device));
-    while (device->engine.turns < turn && is_empty(device, !device->engine.side)) {
-        device->engine.side = !device->engine.side;
-        device->engine.turns++;
-    }
-    bool turned = device->engine.turns >= turn;
+    bool passed = acui_sides_reach(&device->engine.sides, target, is_empty, device);
     acui_order_unlock(acui_home_of(device));
-    return turned;
+    return passed;
 }
 
-static uint64_t turn_of_now(acu_device *device)
+static uint64_t target_now(acu_device *device)
 {
     acui_order_lock(acui_home_of(device));
-    uint64_t turn = device->engine.turns + 2;
+    uint64_t target = acui_sides_target(&device->engine.sides);
     acui_order_unlock(acui_home_of(device));
-    return turn;
+    return target;
 }
 
 static acu_status look_idle(void *context, uint64_t now)
@@ -377,7 +373,7 @@ static acu_status look_idle(void *context, uint64_t now)
     (void)now;
     const idling *i = context;
     acui_look_everywhere();
-    bool busy = i->turn ? !has_turned(i->device, i->turn) : acui_in_flight(i->device) > 0;
+    bool busy = i->target ? !has_passed(i->device, i->target) : acui_in_flight(i->device) > 0;
     return busy || acui_beside() ? ACU_NOT_READY : ACU_OK;
 }
 
@@ -389,7 +385,7 @@ static acu_status wait_until_idle(acu_device *device, uint64_t timeout, bool pas
     uint64_t now = acui_now();
     if (timeout != ACU_FOREVER)
         timeout = deadline > now ? deadline - now : 0;
-    idling i = {.device = device, .turn = passed ? turn_of_now(device) : 0};
+    idling i = {.device = device, .target = passed ? target_now(device) : 0};
     acu_status status = acui_wait_until(look_idle, acui_next_of_any, &i, timeout);
     return status == ACU_OK && !acui_reactor_settle(deadline) ? ACU_TIMEOUT : status;
 }

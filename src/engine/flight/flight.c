@@ -82,9 +82,10 @@ static void append(acui_flight *flight, acu_stream *stream, acui_task *task, uin
 {
     task->flight.issued_at = now;
     task->flight.sequence = ++flight->sequence;
+    task->next_listed = NULL;
     atomic_store_explicit(&task->submission->marked, task->number, memory_order_relaxed);
     if (stream->engine.last_task)
-        stream->engine.last_task->flight.next = task;
+        stream->engine.last_task->next_listed = task;
     else
         set_first(stream, task);
     stream->engine.last_task = task;
@@ -194,12 +195,12 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
     acui_task *first = stream->engine.first_task, **end = &stream->engine.first_task;
     while (*end && (all || acui_stream_passed(stream, (*end)->number))) {
         last = (*end)->number;
-        end = &(*end)->flight.next;
+        end = &(*end)->next_listed;
     }
     if (end == &stream->engine.first_task) {
         first = NULL;
     } else {
-        if (end == &first->flight.next && !all)
+        if (end == &first->next_listed && !all)
             acui_due_learn(stream, first, now);
         if (first->form && !all)
             acui_batch_learn(first, *end, acui_looked_at(stream), now);
@@ -242,7 +243,7 @@ void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *,
     for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active) {
         const acui_task *task = stream->device == device ? stream->engine.first_task : NULL;
         while (task && acui_stream_passed(stream, task->number))
-            task = task->flight.next;
+            task = task->next_listed;
         if (task)
             look(task, context);
     }

@@ -117,7 +117,7 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
     while (first != end) {
         unsigned count = 0;
         const acui_task *task = first;
-        for (; task != end && task->form == first->form; task = task->flight.next)
+        for (; task != end && task->form == first->form; task = task->next_listed)
             count++;
         if (first->form)
             learn(set_of(first->device, first->form), first->form, least / count,

@@ -23,7 +23,7 @@
 #include "engine/report/story.h"
 #include "op/rescue.h"
 
-typedef struct line { /* linked through next_ready */
+typedef struct line { /* linked through next_listed */
     acui_task *first, *last;
 } line;
 
@@ -138,7 +138,7 @@ static void put_in_line(acui_task *task)
 {
     line *l = goes_first(task) ? &worker.ends : &worker.rest;
     if (l->first)
-        l->last->next_ready = task;
+        l->last->next_listed = task;
     else
         l->first = task;
     l->last = task;
@@ -153,8 +153,8 @@ static acui_task *take_first(void)
     if (!task)
         return NULL;
     worker.ahead = rest || !worker.rest.first ? 0 : worker.ahead + 1;
-    l->first = task->next_ready;
-    task->next_ready = NULL;
+    l->first = task->next_listed;
+    task->next_listed = NULL;
     return task;
 }
 

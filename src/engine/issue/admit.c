@@ -52,8 +52,8 @@ static void put_in_line(acui_gate *gate, acui_task *task)
     int own = urgency(task), level = own;
     while (level >= 0 && !gate->last[level])
         level--;
-    acui_task **link = level < 0 ? &gate->first : &gate->last[level]->next_ready;
-    task->next_ready = *link;
+    acui_task **link = level < 0 ? &gate->first : &gate->last[level]->next_listed;
+    task->next_listed = *link;
     *link = task;
     gate->last[own] = task;
 }
@@ -63,8 +63,8 @@ static acui_task *take_first(acui_gate *gate)
 {
     acui_task *task = gate->first;
     int level = urgency(task);
-    gate->first = task->next_ready;
-    task->next_ready = NULL;
+    gate->first = task->next_listed;
+    task->next_listed = NULL;
     if (gate->last[level] == task)
         gate->last[level] = NULL;
     return task;
@@ -79,7 +79,7 @@ static acui_task *let_in(acui_gate *gate)
         atomic_fetch_sub_explicit(&gate->waiting, 1, memory_order_seq_cst);
         task->gates.passed++;
         *end = task;
-        end = &task->next_ready;
+        end = &task->next_listed;
     }
     return list;
 }

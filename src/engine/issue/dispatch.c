@@ -87,14 +87,14 @@ acu_stream *acui_dispatch_prepare(acui_task *task)
 {
     acui_dispatch *queue = acui_dispatch_of(task->device);
     bool ahead = acui_dispatch_is_ahead(task->device), contended = is_contended(queue);
-    if (ahead || contended || is_open(queue)) {
-        task->queueable = acui_batch_may_be_queued(task);
-        task->batchable = task->queueable && acui_batch_may_be_batched(task);
-        task->queueable &= ahead || task->batchable;
-    }
-    if (task->queueable || !(ahead || contended))
-        acui_dispatch_found(queue, task->device, task->queueable);
-    if (!task->batchable || !is_open(queue))
+    if ((ahead || contended || is_open(queue)) && acui_batch_may_be_queued(task))
+        task->way = acui_batch_may_be_batched(task) ? ACUI_WAY_BATCH
+                    : ahead                         ? ACUI_WAY_QUEUE
+                                                    : ACUI_WAY_DIRECT;
+    bool queueable = task->way != ACUI_WAY_DIRECT;
+    if (queueable || !(ahead || contended))
+        acui_dispatch_found(queue, task->device, queueable);
+    if (task->way != ACUI_WAY_BATCH || !is_open(queue))
         return NULL;
     acui_lock_take(&queue->lock);
     acu_stream *stream = is_open(queue) && queue->of == task->device ? queue->stream : NULL;
@@ -138,9 +138,9 @@ bool acui_dispatch_add(acui_task *task)
 {
     acui_dispatch *queue = acui_dispatch_of(task->device);
     /* What a consumer makes ready goes along: a thread that drains must not find it here again. */
-    if (!task->queueable || task->prompt || innermost || !is_open(queue))
+    if (task->way == ACUI_WAY_DIRECT || task->prompt || innermost || !is_open(queue))
         return false;
-    bool joins = task->batchable && !comes_behind_any(task);
+    bool joins = task->way == ACUI_WAY_BATCH && !comes_behind_any(task);
     acui_lock_take(&queue->lock);
     bool may = takes(queue, task->device);
     if (may) {
@@ -258,8 +258,9 @@ static acui_task *drop_given_up(batch *b)
             b->tasks[kept++] = task;
             continue;
         }
-        task->sound = task->queueable = task->batchable = false;
-        task->next_ready = dropped;
+        task->sound = false;
+        task->way = ACUI_WAY_DIRECT;
+        task->next_listed = dropped;
         dropped = task;
     }
     b->count = kept;

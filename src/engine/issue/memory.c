@@ -223,7 +223,7 @@ void acui_memory_return(acui_use *uses)
 /* ---- waiting for it ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
-static acui_task *first, **last = &first;                /* those that wait: next_ready, in order */
+static acui_task *first, **last = &first; /* those that wait: next_listed, in order */
 /* How many. seq_cst, against engine.ended: a task that finds nothing going after it has put itself
  * off goes on; else what was going sees it wait when that is over. */
 static _Atomic(uint32_t) waiting;
@@ -243,7 +243,7 @@ static uint64_t events(acu_device *device)
 
 static bool is_first_of_pool(const acui_task *list, const acui_task *task)
 {
-    for (; list; list = list->next_ready)
+    for (; list; list = list->next_listed)
         if (list->memory.short_of == task->memory.short_of)
             return false;
     return true;
@@ -260,14 +260,14 @@ static acui_task *take_first(const acu_device *device, const acu_pool *pool)
         acui_task *task = *link;
         if ((device && task->device != device) || (pool && task->memory.short_of != pool) ||
             !is_first_of_pool(out, task)) {
-            link = &task->next_ready;
+            link = &task->next_listed;
             continue;
         }
-        *link = task->next_ready;
+        *link = task->next_listed;
         if (!*link)
             last = link;
         atomic_fetch_sub_explicit(&waiting, 1, memory_order_seq_cst);
-        task->next_ready = out;
+        task->next_listed = out;
         out = task;
     }
     pthread_mutex_unlock(&lock);
@@ -280,7 +280,7 @@ static bool any_waits_for(const acu_pool *pool)
         return false;
     bool found = false;
     pthread_mutex_lock(&lock);
-    for (const acui_task *task = first; task && !found; task = task->next_ready)
+    for (const acui_task *task = first; task && !found; task = task->next_listed)
         found = task->memory.short_of == pool;
     pthread_mutex_unlock(&lock);
     return found;
@@ -292,14 +292,14 @@ static void put_in_list(acui_task *task, bool returns)
     pthread_mutex_lock(&lock);
     atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
     if (returns) {
-        task->next_ready = first;
+        task->next_listed = first;
         if (!first)
-            last = &task->next_ready;
+            last = &task->next_listed;
         first = task;
     } else {
-        task->next_ready = NULL;
+        task->next_listed = NULL;
         *last = task;
-        last = &task->next_ready;
+        last = &task->next_listed;
     }
     pthread_mutex_unlock(&lock);
 }
@@ -311,7 +311,7 @@ static acui_task *try_last(acu_device *device, const acu_pool *pool)
     if (is_any_going(device))
         return NULL;
     acui_task *list = take_first(device, pool);
-    for (acui_task *task = list; task; task = task->next_ready) {
+    for (acui_task *task = list; task; task = task->next_listed) {
         task->memory.state = ACUI_MEMORY_LAST;
         task->memory.tried_at = now;
     }

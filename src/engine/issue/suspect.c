@@ -55,8 +55,8 @@ static void look_at_head(const acui_task *task, void *context)
 static size_t count_others(const acui_task *task)
 {
     size_t n = 0;
-    for (const acui_task *t = task->flight.next; t && t->number == task->number;
-         t = t->flight.next)
+    for (const acui_task *t = task->next_listed; t && t->number == task->number;
+         t = t->next_listed)
         n++;
     return n;
 }

@@ -161,7 +161,7 @@ static void leave_as_it_is(acui_task *task)
 
 bool acui_task_is_spared(acui_task *task)
 {
-    if (!task->conditional)
+    if (!task->point->conditional)
         return false;
     acui_order_lock(task->homes);
     bool spared = acui_part_is_spared(task->part);
@@ -190,7 +190,7 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
 {
     acui_task **end = &first;
     while (*end)
-        end = &(*end)->next_ready;
+        end = &(*end)->next_listed;
     *end = then;
     return first;
 }
@@ -212,7 +212,7 @@ acui_task *acui_free_followers(acui_point *point, bool over)
         if (acui_refs_drop(&task->order.pending)) {
             if (acui_submission_makes(task->submission) && task != task->submission->first_task)
                 acui_memory_expect(task);
-            task->next_ready = freed;
+            task->next_listed = freed;
             freed = task;
         }
     }

@@ -267,7 +267,7 @@ static bool enter_touch(acui_task *task, const acui_touch *touch)
     entering access = {.task = task,
                        .touch = touch,
                        .reads = touch->access != ACU_WRITE,
-                       .through = task->conditional && touch->access != ACU_READ};
+                       .through = task->point->conditional && touch->access != ACU_READ};
     acu_access as = access.through ? ACU_UPDATE : touch->access;
     size_t most = acui_accesses_count(accesses, &touch->extent, as);
     if (most && !room_before(task, most))
@@ -559,12 +559,12 @@ acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
             task->order.failed = true; /* no memory, so no fault either */
         note_homes(s, task->homes);
         enter_shared(task);
-        acui_link_before(task, !task->stream || task->conditional);
+        acui_link_before(task, !task->stream || task->point->conditional);
         if (acui_task_pending(task) == 0) {
             task->sound = !task->part && !task->order.failed && !s->order.failed &&
                           !acui_gave_up(s) && !acui_behind_failure(task);
             *tail = task;
-            tail = &task->next_ready;
+            tail = &task->next_listed;
         }
     }
     return ready;

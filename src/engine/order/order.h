@@ -50,8 +50,8 @@ static inline void acui_backlog_add(acui_task *task)
     acui_backlog *backlog = &task->stream->engine.backlog;
     if (task->first->kind == ACUI_NODE_USE)
         return;
-    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->side];
-    task->order.backlog = (uint8_t)(backlog->side + 1);
+    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->sides.now];
+    task->order.backlog = (uint8_t)(backlog->sides.now + 1);
     atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) + 1,
                           memory_order_release);
 }
@@ -66,8 +66,8 @@ static inline void acui_count_started(acu_device *device, uint64_t what)
 static inline void acui_count_entered(acui_task *task)
 {
     acu_device *device = task->device;
-    task->gates.side = (uint8_t)device->engine.side;
-    device->engine.entered[device->engine.side]++;
+    task->gates.side = (uint8_t)device->engine.sides.now;
+    device->engine.entered[device->engine.sides.now]++;
     acui_count_started(device, ACUI_ENTERED);
 }
 
@@ -80,7 +80,7 @@ acui_task *acui_find_task(acui_submission *submission, uint32_t node);
 /* The point has changed its state; `over`: it is over, not just issued. Returns the followers that
  * this frees, as a list. The point's order lock held. */
 acui_task *acui_free_followers(acui_point *point, bool over);
-/* Append one list (by next_ready) to the other. */
+/* Append one list (by next_listed) to the other. */
 acui_task *acui_join_tasks(acui_task *first, acui_task *then);
 /* Whether the task must fail before it starts, because of its data or its submission; if so, it
  * fails. */

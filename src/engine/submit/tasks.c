@@ -108,8 +108,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     task->device = node->device;
     task->sharing = acui_sharing_of(node);
     task->part = node->frame->part;
-    task->conditional = acui_part_is_conditional(node->frame->part);
-    task->point->conditional = task->conditional;
+    task->point->conditional = acui_part_is_conditional(node->frame->part);
     s->planning.shares |= task->sharing != NULL;
     task->first = node;
     return task;
