@@ -27,7 +27,8 @@ typedef enum acu_log_level {
     ACU_LOG_ERROR,   /* a device was lost */
     ACU_LOG_WARNING, /* something failed, or goes a slower way: a module that could not be loaded, a
                       * compiler that failed, a library that is not fit, a cache that can not be
-                      * used, the software device because there is no GPU */
+                      * used, a graph that the driver did not make (its work is issued directly),
+                      * the software device because there is no GPU */
     ACU_LOG_INFO,    /* what happens a few times in a process: the driver and the libraries that
                       * were found or are missing, devices opened and reset, code compiled */
     ACU_LOG_DEBUG    /* what happens more often: code found in the cache on disk, modules loaded,
@@ -40,7 +41,7 @@ typedef struct acu_log_line {
     int device;        /* its ordinal; -1: of none */
     uint64_t time;     /* of acu_now */
     const char *about; /* "driver", "device", "library", "compiler", "cache", "module", "submit",
-                        * "trace" */
+                        * "graph", "trace" */
     const char *text;  /* one line, without its end; valid during the call */
 } acu_log_line;
 

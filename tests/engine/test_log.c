@@ -113,6 +113,36 @@ static void refusals_and_loads(void **state)
     test_leaks_none();
 }
 
+/* Work that recurs is issued directly, and no call says why. */
+static void graph_that_is_refused(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = NULL;
+    acu_future *future = NULL;
+    acu_submit_options warm = {.size = sizeof warm, .warm = true};
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_GraphInstantiateWithFlags,
+                              .result = ACU_CUDA_ERROR_INVALID_VALUE};
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(64)), &x));
+    listen(ACU_LOG_WARNING);
+    assert_works(acu_driver_fail(&fault));
+    for (int i = 0; i < 4; i++) {
+        acu_op *op = acu_into(x, acu_add(acu_mul(x, 2), 1));
+        assert_works(acu_submit(device, op, &warm, &future));
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        acu_future_release(future);
+        assert_works(acu_graph_cache_wait(device));
+    }
+    acu_driver_fail_clear();
+    if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags))
+        assert_non_null(find(ACU_LOG_WARNING, "graph", "cuGraphInstantiate"));
+    stop();
+    acu_tensor_release(x);
+    test_close(device);
+    test_leaks_none();
+}
+
 static void loss(void **state)
 {
     (void)state;
@@ -175,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(driver_and_device), cmocka_unit_test(refusals_and_loads),
-        cmocka_unit_test(ownership), cmocka_unit_test(loss)};
+        cmocka_unit_test(ownership), cmocka_unit_test(graph_that_is_refused),
+        cmocka_unit_test(loss)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

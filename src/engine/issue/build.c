@@ -5,6 +5,7 @@
  * for.
  */
 #include "base/error.h"
+#include "base/log.h"
 #include "base/threads.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/memory.h"
@@ -36,7 +37,7 @@ static void end(acu_device *device, struct acui_holder *kept)
     acu_device_release(device);
 }
 
-/* If it fails, nobody is told: what is not made is issued directly. */
+/* If it fails, only the log is told: what is not made is issued directly. */
 static void make(acui_exec *exec)
 {
     acu_device *device = exec->device;
@@ -45,6 +46,8 @@ static void make(acui_exec *exec)
     acui_built how = ACUI_BUILD_REFUSED;
     if (acui_enter(device, &entered) == ACU_OK) {
         acu_status status = acui_exec_make(exec);
+        if (status != ACU_OK)
+            acui_log_record(ACU_LOG_WARNING, "graph", acui_error());
         bool lacking = status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY;
         how = status == ACU_OK ? ACUI_BUILT : lacking ? ACUI_BUILD_SHORT : ACUI_BUILD_REFUSED;
         acui_leave(&entered);
