@@ -105,6 +105,8 @@ static acu_status run_between(acu_model *m, CUstream stream, const acu_val *valu
     acu_status after = ACUI_DEV(device, EventRecord, m->after, m->stream);
     if (after == ACU_OK)
         after = ACUI_DEV(device, StreamWaitEvent, stream, m->after, 0);
+    if (after != ACU_OK) /* what the run uses must not go before it is over */
+        device->cu->StreamSynchronize(m->stream);
     return st == ACU_OK ? after : acui_error_restore(&record);
 }
 
