@@ -496,6 +496,7 @@ ACUI_DEVICE unsigned long long __ldg(const unsigned long long *address)
     ACUI_ASM_2(__fmul_##mode, "mul." ptx ".f32", float, "f")                                       \
     ACUI_ASM_2(__fdiv_##mode, "div." ptx ".f32", float, "f")                                       \
     ACUI_ASM_3(__fmaf_##mode, "fma." ptx ".f32", float, "f")                                       \
+    ACUI_ASM_3(__fmaf_ieee_##mode, "fma." ptx ".f32", float, "f")                                  \
     ACUI_ASM_1(__frcp_##mode, "rcp." ptx ".f32", float, "=f", float, "f")                          \
     ACUI_ASM_1(__fsqrt_##mode, "sqrt." ptx ".f32", float, "=f", float, "f")                        \
     ACUI_ASM_2(__dadd_##mode, "add." ptx ".f64", double, "d")                                      \
@@ -536,6 +537,12 @@ ACUI_DEVICE float __powf(float x, float y) { return __nvvm_ex2_approx_f(y * __lo
 ACUI_DEVICE float __sinf(float x) { return __nvvm_sin_approx_f(x); }
 ACUI_DEVICE float __cosf(float x) { return __nvvm_cos_approx_f(x); }
 ACUI_DEVICE float __tanf(float x) { return __nvvm_div_approx_f(__sinf(x), __cosf(x)); }
+/* Small numbers are their own; within 2^-12 of itself. */
+ACUI_DEVICE float __tanhf(float x)
+{
+    const float large = 1.0f - __nvvm_div_approx_f(2.0f, __expf(2.0f * x) + 1.0f);
+    return x > -0.02f && x < 0.02f ? x : large;
+}
 ACUI_DEVICE void __sincosf(float x, float *sine, float *cosine)
 {
     *sine = __sinf(x);

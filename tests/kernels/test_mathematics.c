@@ -340,6 +340,24 @@ static void orders(void **state)
     assert_true(out[3] == (double)(float)out[1]);
 }
 
+static void short_forms(void **state)
+{
+    static const float x[] = {0, 1e-30f, -0.0199f, 0.0201f, 0.3f, -1, 5, -9, 44, -300, 1e30f};
+    enum { N = sizeof x / sizeof *x };
+    float out[2 * N];
+    unsigned n = N;
+    CUdeviceptr in = to_device(x, sizeof x), to = to_device(NULL, sizeof out);
+    (void)state;
+    launch("short_forms", 1, 1, 0, (void *[]){&to, &in, &n});
+    from_device(out, to, sizeof out);
+    from_device(NULL, in, 0);
+    for (int i = 0; i < N; i++) {
+        const double want = tanh((double)x[i]);
+        if (!(fabs((double)out[2 * i] - want) <= 0x1p-12 * fabs(want)) || out[2 * i + 1] != 1)
+            fail_msg("__tanhf(%g) is %g, not %g", (double)x[i], (double)out[2 * i], want);
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -355,6 +373,7 @@ int main(void)
         cmocka_unit_test(parts),
         cmocka_unit_test(lengths),
         cmocka_unit_test(orders),
+        cmocka_unit_test(short_forms),
     };
     return cmocka_run_group_tests_name("kernels.mathematics", tests, setup, on_device_teardown);
 }

@@ -79,3 +79,12 @@ extern "C" __global__ void orders(double *out, const int *n, const double *x, un
         }
     }
 }
+/* For each argument: __tanhf, and whether both names of a rounded fma mean the same */
+extern "C" __global__ void short_forms(float *out, const float *x, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        out[2 * i] = __tanhf(x[i]);
+        out[2 * i + 1] = __fmaf_ieee_ru(x[i], 0.1f, x[i]) == __fmaf_ru(x[i], 0.1f, x[i]) &&
+                         __fmaf_ieee_ru(x[i], 0.1f, x[i]) >= __fmaf_ieee_rd(x[i], 0.1f, x[i]);
+    }
+}
