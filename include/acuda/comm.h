@@ -15,12 +15,19 @@
  * Collectives are ops like others, ordered by data: an all-reduce of one layer's gradients runs
  * while the next layer's are computed. The ranks of several processes must submit the collectives
  * of one communicator in the same order, with the same kinds, counts and dtypes. Two threads of a
- * process may use one communicator, but then it is for them to see to that order; other
- * communicators are independent.
+ * process may use one communicator, but then it is for them to see to that order; where all ranks
+ * are of one process there is nothing to see to. With NCCL the order must be the same for all
+ * communicators of a device together; with the others they are independent.
  *
  * Backends:
  *   one process   the ranks are the devices given. The collectives are copies between them and
  *                 additions in the order of the ranks, by acuda's own kernels.
+ *   NCCL          a rank is a device, of this process or of another; all processes have as many.
+ *                 The library is found at run time (vendor.h). Collectives are enqueued on the
+ *                 devices, in one order on all devices of a process, whichever threads submit.
+ *                 Before the first one of a size class NCCL may connect ranks, and submitting one
+ *                 then blocks until all ranks have come to it. A send and its receive wait for each
+ *                 other on the devices: two ranks must not both send first.
  *   MPI           a rank is a process. Open MPI (4, 5) or an MPI with MPICH's ABI (MPICH, Intel
  *                 MPI, MVAPICH) is found at run time, nothing is linked: what the program has
  *                 loaded, else the library named by ACUDA_MPI, else the one whose mpiexec started
@@ -28,18 +35,32 @@
  *                 program has not, posts (MPI_Iallreduce, ...) once the data is ready, and looks
  *                 for the end. Device tensors go through pinned memory; dense host tensors are
  *                 passed as they are. If the program initialises MPI itself, then with
- * MPI_THREAD_MULTIPLE.
+ *                 MPI_THREAD_MULTIPLE.
+ *
+ * Which one is used, if neither the options nor ACUDA_COMM (own, mpi, nccl) say so: several
+ * processes, or several devices of one, use NCCL where it is there for all their devices; else
+ * processes use MPI, and devices of one process none. If NCCL can not make the communicator (two
+ * ranks on one GPU), the same holds, where MPI brought the processes together.
+ *
+ * Processes with NCCL meet by a file that all can reach (acu_comm_options, or ACUDA_COMM_FILE: to
+ * its name a number is added for each communicator), by NCCL_COMM_ID=host:port (NCCL's own way), or
+ * else by MPI. Rank 0 writes the file, which must not be there, and removes it.
  *
  * What goes wrong:
  *   - A collective whose submission is given up (acu_future_cancel, a timeout), or whose own data
  *     failed, before it was posted: later collectives of that communicator fail, as the ranks would
  *     no longer agree on which is which. The message says what failed first.
  *   - A rank that does not come: the futures of the others end with their timeouts, or with that of
- *     the communicator (DEADLINE, or CALLBACK with the cause DEADLINE). MPI can not take back what
- *     was posted: the communicator is retired, its later collectives fail, and the memory that was
- *     posted stays until the process exits. A rank that dies usually makes mpiexec end all others.
- *   - Ranks that disagree: undefined with MPI, as in MPI; in checked mode (acu_comm_options) each
- *     rank's op fails, and says who differs in what. Checking costs another small collective each.
+ *     the communicator (DEADLINE), and the communicator is retired: its later collectives fail. MPI
+ *     can not take back what was posted: the memory that was posted stays until the process exits,
+ *     and a rank that dies usually makes mpiexec end all others. NCCL's is aborted, by a thread of
+ *     its own: what is on the devices ends, and fails, as does what reads it, issued or not; other
+ *     communicators go on. One that was given up on the devices (acu_future_cancel, a timeout) is
+ *     left 100 ms to end by itself.
+ *   - What NCCL reports later (a rank is gone, the network): the same, with its words (DRIVER).
+ *   - Ranks that disagree: undefined with MPI, as in MPI, and with NCCL, where they mostly end by
+ *     the timeout; in checked mode (acu_comm_options) each rank's op fails, and says who differs in
+ *     what. Checking costs another small collective each.
  */
 #ifndef ACUDA_COMM_H
 #define ACUDA_COMM_H
@@ -70,38 +91,45 @@ ACU_API acu_status acu_comm_launched(acu_launched *launched);
 typedef struct acu_comm acu_comm;
 
 typedef enum acu_comm_backend {
-    ACU_COMM_AUTO,    /* MPI if the launcher started several processes, else one process */
-    ACU_COMM_PROCESS, /* the devices of this process, whatever the launcher says */
-    ACU_COMM_MPI      /* MPI's world, even if that is one process */
+    ACU_COMM_AUTO,    /* what fits; see the top. ACUDA_COMM=own, mpi or nccl says which */
+    ACU_COMM_PROCESS, /* own: the devices of this process, whatever the launcher says */
+    ACU_COMM_MPI,     /* MPI's world, even if that is one process */
+    ACU_COMM_NCCL     /* NCCL, among the devices of this process, or of all processes */
 } acu_comm_backend;
 
 typedef struct acu_comm_options {
     size_t size; /* sizeof(acu_comm_options) */
     acu_comm_backend backend;
     acu_device *const *devices; /* this process's, one for each of its ranks; at most 64. With MPI:
-                                 * one */
+                                 * one; with NCCL: as many in each process */
     size_t device_count;
     bool checked;     /* compare each collective over the ranks; all ranks must say the same */
     uint64_t timeout; /* nanoseconds in which an operation must end once it is posted, and in which
                        * the communicator must be made; 0: without limit */
+    int rank, ranks;  /* of this process, and of processes; 0 and 0: as the launcher says */
+    const char *file; /* with NCCL: by which the processes meet; NULL: see the top */
 } acu_comm_options;
 
 /*
- * Make a communicator. With MPI all processes of the world must call this, in the same order;
- * blocks until they have. The devices are held until it is closed. Any thread. Errors: INVALID,
- * NOT_FOUND (no MPI), NOT_SUPPORTED (several devices with MPI; the launcher started
- * more processes than MPI knows of; MPI was initialised with less than
- * MPI_THREAD_MULTIPLE, or was finalised), DRIVER (what MPI says), NO_MEMORY, IN_CALLBACK; DEADLINE
- * (MPI is not usable by acuda any more).
+ * Make a communicator. All processes must call this, in the same order; blocks until they have. The
+ * devices are held until it is closed. Any thread. Errors: INVALID (also ACUDA_COMM), NOT_FOUND (no
+ * MPI, no NCCL), NOT_SUPPORTED (several devices with MPI; the launcher started more processes than
+ * MPI knows of; MPI was initialised with less than MPI_THREAD_MULTIPLE, or was finalised; checking
+ * with NCCL), DRIVER (what MPI or NCCL says, here or in another process), IO (the file), NO_MEMORY,
+ * IN_CALLBACK; DEADLINE (not all came; MPI is not usable by acuda any more, and what NCCL has begun
+ * stays until they come, or the process exits).
  */
 ACU_API acu_status acu_comm_open(const acu_comm_options *options, acu_comm **comm);
 
 /*
- * Give the communicator back: wait for its collectives first. With MPI, a collective call itself,
- * which blocks for at most `timeout` nanoseconds (DEADLINE: the communicator is gone, what was
- * posted stays until the process exits). Collectives that were not posted fail. If acuda
- * initialised MPI, closing the last communicator finalises MPI, and no more can be opened then.
- * NULL is fine. Errors: DEADLINE, DRIVER (what MPI says), IN_CALLBACK.
+ * Give the communicator back: wait for its collectives first, as far as they are on the devices, or
+ * were handed to MPI; those that were not (their data is not ready, or they are still with a
+ * runtime thread: acu_open_options) fail with INVALID. Blocks for at most `timeout` nanoseconds.
+ * With MPI a collective call itself (DEADLINE: the communicator is gone, what was posted stays
+ * until the process exits); if acuda initialised MPI, closing the last communicator finalises it,
+ * and no more can be opened then. With NCCL, collectives that wait for other ranks for longer than
+ * that are aborted (DEADLINE). NULL is fine. Errors: DEADLINE, DRIVER (what MPI or NCCL says),
+ * IN_CALLBACK.
  */
 ACU_API acu_status acu_comm_close(acu_comm *comm, uint64_t timeout);
 
@@ -111,7 +139,8 @@ ACU_API int acu_comm_rank(const acu_comm *comm);        /* of this process's fir
                                                          * the others follow */
 ACU_API size_t acu_comm_devices(const acu_comm *comm);  /* how many of this process's are in it */
 ACU_API acu_device *acu_comm_device(const acu_comm *comm, size_t i); /* borrowed */
-ACU_API const char *acu_comm_library(const acu_comm *comm); /* "Open MPI", "MPICH", "one process" */
+ACU_API const char *acu_comm_library(const acu_comm *comm); /* "NCCL", "Open MPI", "MPICH", "one
+                                                             * process" */
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
@@ -166,17 +195,18 @@ typedef struct acu_collective {
  * counts. Others must be dense, and so must all host tensors.
  *
  * Reductions take all integers and floats (of 8 bits only integers). Over MPI, f16 and bf16 on a
- * device are reduced in f32. The order in which ranks are added is the backend's: the same on each
- * run with the same ranks, and the result is the same on all ranks, to the last bit (with MPI: for
- * what MPI reduces once and hands on, as Open MPI and MPICH do). Integers wrap around.
+ * device are reduced in f32; NCCL reduces 16-bit integers as 32-bit ones. Host tensors and strided
+ * ones are copied for NCCL, and back. The order in which ranks are added is the backend's: the same
+ * on each run with the same ranks, and the result is the same on all ranks, to the last bit (with
+ * MPI: for what MPI reduces once and hands on, as Open MPI and MPICH do). Integers wrap around.
  *
- * Between ranks of one process SEND and RECEIVE are refused: acu_copy does that. Several sends and
- * receives may be under way at once, so two ranks may each send first. Over MPI at most 2^31 - 1
- * elements at a time.
+ * A process with several devices can not SEND or RECEIVE (NOT_SUPPORTED); between them, use
+ * acu_copy. Over MPI several sends and receives may be under way at once, so two ranks may each
+ * send first; and at most 2^31 - 1 elements at a time.
  *
  * Not in explicit graphs. Errors: INVALID (a rank, an operand that lacks or is not wanted, a
- * layout), SHAPE, DTYPE, DEVICE, NOT_SUPPORTED, LIMIT; of the future: CALLBACK, with the cause
- * DRIVER (what MPI says), DEADLINE, INVALID (ranks disagree; the communicator was closed).
+ * layout), SHAPE, DTYPE, DEVICE, NOT_SUPPORTED, LIMIT; of the future: DRIVER (what MPI or NCCL
+ * says), DEADLINE, CANCELLED, INVALID (ranks disagree; the communicator was closed, or is retired).
  */
 ACU_API acu_op *acu_op_collective(acu_comm *comm, const acu_collective *what, acu_op *const *in,
                                   acu_op *const *out, size_t count, acu_site site);

@@ -44,7 +44,8 @@ ACU_BEGIN
     X(CUDNN, "cuDNN", "ACUDA_CUDNN", "nvidia-cudnn-cu13")                                          \
     X(NPPIG, "NPP's geometry (libnppig)", "ACUDA_NPPIG", "nvidia-npp")                             \
     X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")                         \
-    X(ONNXRUNTIME, "onnxruntime", "ACUDA_ONNXRUNTIME", "onnxruntime")
+    X(ONNXRUNTIME, "onnxruntime", "ACUDA_ONNXRUNTIME", "onnxruntime")                              \
+    X(NCCL, "NCCL", "ACUDA_NCCL", "nvidia-nccl-cu13")
 
 typedef enum acu_vendor {
 #define ACU_X(id, name, variable, package) ACU_VENDOR_##id,

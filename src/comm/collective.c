@@ -135,9 +135,10 @@ static acu_status check_what(const acu_comm *comm, const struct kind *k, const a
     if (k->rooted && (w->rank < 0 || w->rank >= comm->ranks))
         return acui_fail(ACU_ERR_INVALID, "%s: there is no rank %d among %d", k->name, w->rank,
                          comm->ranks);
-    if (!comm->mpi && (w->kind == ACU_SEND || w->kind == ACU_RECEIVE))
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: between devices of one process, use acu_copy",
-                         k->name);
+    bool message = w->kind == ACU_SEND || w->kind == ACU_RECEIVE;
+    if (message && (comm->backend == ACU_COMM_PROCESS || comm->device_count > 1))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: a process with several devices has none; "
+                         "between them, use acu_copy", k->name);
     return ACU_OK;
 }
 
@@ -185,8 +186,9 @@ static acu_op *plan(acu_planning *p)
     acu_status status = check(comm, k, &c);
     if (status != ACU_OK)
         return acu_op_fail(status, k->name, p->site, NULL);
-    acu_op *work = comm->mpi ? acui_collective_message(comm, &c, p->site)
-                             : acui_collective_here(comm, &c, p->site);
+    acu_op *work = comm->backend == ACU_COMM_NCCL  ? acui_collective_nccl(comm, &c, p->site)
+                   : comm->backend == ACU_COMM_MPI ? acui_collective_message(comm, &c, p->site)
+                                                   : acui_collective_here(comm, &c, p->site);
     if (!any)
         return work ? work : acu_op_zip(NULL, 0, p->site);
     return passed_on(p, &r, any_out ? r.out : r.in, work);

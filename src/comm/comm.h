@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Communicators. comm.c makes them, launch.c reads the launcher's variables, collective.c checks
- * collectives and makes ops of them: by process.c, from acuda's own ops, or by message.c, which
- * hands them to the thread that calls MPI (thread.c, mpi.h).
+ * collectives and makes ops of them: by process.c, from acuda's own ops; by nccl.c, which calls
+ * NCCL (nccl.h); or by message.c, which hands them to the thread that calls MPI (thread.c, mpi.h).
  */
 #ifndef ACUI_COMM_COMM_H
 #define ACUI_COMM_COMM_H
@@ -28,11 +28,16 @@ struct acu_comm {
     bool checked;
     uint64_t timeout; /* 0: none */
     _Atomic(bool) closed;
-
-    /* With MPI. */
-    const acui_mpi *mpi; /* NULL: one process */
-    acu_tensor *turn;    /* written by each op that posts: posts come in the order of submission */
+    acu_comm_backend backend; /* PROCESS, NCCL or MPI */
+    struct acui_nccl *nccl;   /* with NCCL */
+    /* Written by each op that posts, so that posts come in the order of submission. NULL: with
+     * neither. */
+    acu_tensor *turn;
     char turn_memory[8];
+
+    /* With MPI, also where that only made NCCL's communicator. */
+    const acui_mpi *mpi; /* NULL: not joined */
+    int mpi_ranks;       /* processes */
     /* The rest: thread.c, under its lock, or by its thread alone. */
     uintptr_t handle; /* MPI's communicator */
     acui_request *first, *last;   /* to be posted, in order; lock */
@@ -40,6 +45,8 @@ struct acu_comm {
     struct acu_comm *next;
     bool retired;
     char why[200]; /* it was retired */
+    int64_t *told; /* of acui_comm_tell: `told_each` numbers of this rank's, then those of all */
+    int told_each;
 };
 
 void acui_comm_drop(acu_comm *comm); /* a reference */
@@ -59,6 +66,9 @@ acu_op *acui_collective_here(acu_comm *comm, const acui_collective *c, acu_site 
 /* message.c: the same by MPI. */
 acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site);
 acu_elementwise acui_reduction_op(acu_reduction reduction); /* ACU_OP_ADD, ... */
+
+/* nccl.c: the same by NCCL. */
+acu_op *acui_collective_nccl(acu_comm *comm, const acui_collective *c, acu_site site);
 
 /* ---- thread.c ---- */
 
@@ -92,7 +102,10 @@ void acui_request_await(acui_request *request, acu_promise *promise);
 
 /* Start MPI, and make a communicator like its world. Blocks. */
 acu_status acui_comm_join(acu_comm *comm, uint64_t timeout);
-/* The opposite. Blocks. */
+/* Tell all ranks of MPI's `count` numbers, and get those of all, in the order of the ranks: in
+ * comm->told. All ranks call this. Blocks. */
+acu_status acui_comm_tell(acu_comm *comm, const int64_t *mine, int count, uint64_t timeout);
+/* The opposite of joining. Blocks. */
 acu_status acui_comm_leave(acu_comm *comm, uint64_t timeout);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "memory/dtype.h"
+#include "op/call.h"
 
 #include <acuda/ops.h>
 #include <limits.h>
@@ -166,7 +167,7 @@ static acu_op *posting(acu_comm *comm, acui_request *r, acu_op *in, acu_op *out,
     if (in)
         args[n++] = acu_arg_op(in, ACU_READ);
     args[n++] = acu_arg_tensor(comm->turn, ACU_UPDATE);
-    return acu_op_host(hand_over, (acu_user){r, drop}, args, n, site);
+    return acui_op_own_host(acu_op_host(hand_over, (acu_user){r, drop}, args, n, site));
 }
 
 /* The op that ends with the request. MPI still reads `in`, or writes `out`: it uses both. */

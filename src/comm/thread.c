@@ -17,6 +17,7 @@
 #include "engine/host/host.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { MPI_IS_NOT_HERE = -2, MPI_IS_NOT_USABLE = -1 };
 
@@ -44,6 +45,13 @@ static struct {
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
+static void end_promise(const acui_request *r, acu_promise *promise)
+{
+    if (r->outcome != ACU_OK)
+        acui_fail(r->outcome, "%s", r->text);
+    acui_promise_end(promise, r->outcome);
+}
+
 /* Tell whoever waits, once; `status` and the text are the outcome. Lock not held. */
 static void tell(acui_request *r, acu_status status)
 {
@@ -57,7 +65,7 @@ static void tell(acui_request *r, acu_status status)
     }
     pthread_mutex_unlock(&us.lock);
     if (promise)
-        acu_promise_end(promise, status, "%s", r->text);
+        end_promise(r, promise);
 }
 
 static void fail(acui_request *r, acu_status status, const char *text)
@@ -90,7 +98,7 @@ void acui_request_await(acui_request *r, acu_promise *promise)
         r->promise = promise;
     pthread_mutex_unlock(&us.lock);
     if (over)
-        acu_promise_end(promise, r->outcome, "%s", r->text);
+        end_promise(r, promise);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -498,6 +506,7 @@ static int join(acu_comm *comm, char *text)
     int code = start_mpi(text);
     if (code == 0)
         code = us.mpi->join(&comm->handle, &comm->rank, &comm->ranks);
+    comm->mpi_ranks = comm->ranks;
     if (code != 0)
         return code;
     comm->mpi = us.mpi;
@@ -507,6 +516,22 @@ static int join(acu_comm *comm, char *text)
     us.comms = acui_object_retain(comm);
     pthread_mutex_unlock(&us.lock);
     return 0;
+}
+
+static int tell_all(acu_comm *comm, char *text)
+{
+    (void)text;
+    uintptr_t request = 0;
+    int64_t *mine = comm->told, *all = mine + comm->told_each;
+    bool over = false, idle;
+    int code = us.mpi->exchange(comm->handle, mine, all, comm->told_each, &request);
+    acui_nap nap = acui_nap_start(ACU_FOREVER);
+    while (code == 0 && !over) {
+        code = us.mpi->test(&request, &over);
+        turn(&idle); /* others go on meanwhile */
+        acui_nap_again(&nap);
+    }
+    return code;
 }
 
 /* What was posted before is finished first, unless that may never be: then for a moment only. */
@@ -546,6 +571,17 @@ static int leave(acu_comm *comm, char *text)
 acu_status acui_comm_join(acu_comm *comm, uint64_t timeout)
 {
     return do_and_wait(comm, join, timeout, "making");
+}
+
+acu_status acui_comm_tell(acu_comm *comm, const int64_t *mine, int count, uint64_t timeout)
+{
+    acui_free(comm->told);
+    comm->told = ACUI_NEW_ARRAY(int64_t, (size_t)(comm->mpi_ranks + 1) * (size_t)count);
+    if (!comm->told)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for making a communicator");
+    comm->told_each = count;
+    memcpy(comm->told, mine, (size_t)count * sizeof *mine);
+    return do_and_wait(comm, tell_all, timeout, "making");
 }
 
 acu_status acui_comm_leave(acu_comm *comm, uint64_t timeout)

@@ -25,6 +25,7 @@
  *   fail.c      makes a task fail, or passes over it
  *   parts.c     what a failure means: or_else and finally
  *   wanted.c    whether others want what a submission that failed computes
+ *   late.c      a failure of what is on the device already, and of what reads it
  * issue/: onto the device
  *   admit.c     makes tasks wait on the host while too much is in flight
  *   memory.c, kept.c   get a task its memory, or make it wait for memory on the host: memory.h
@@ -51,6 +52,7 @@
  *   ready.c     runs a task whose turn has come, and whatever becomes ready by this
  *   cancel.c    gives a submission up before it is over
  *   deadline.c  gives it up because it is too late
+ *   late.c      calls of libraries that are on the device, and that fail there
  *   future.c, values.c, wait.c, queue.c, group.c   how the program learns of it
  *   backlog.c   waits until what was submitted to a stream is on it
  *   load.c      modules as futures

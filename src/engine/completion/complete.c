@@ -36,6 +36,7 @@ static acui_task *over(acui_task *task)
     const acui_homes homes = task->homes;
     acui_order_lock(homes);
     acui_point *point = task->point;
+    acui_note_late(task);
     if (task->stream && point->state == ACUI_POINT_PENDING)
         task->submission->order.to_issue--;
     acui_backlog_drop(task);

@@ -43,6 +43,20 @@ bool acui_reactor_settle(uint64_t deadline);
  * it. */
 void acui_future_add(acu_future *future, acui_notice *notice);
 
+/* ---- late.c ---- */
+/* Calls of `fn` (an acu_foreign of acuda's own) that are on the device and not over. */
+/* Call `look` with the user data of each, and whether nobody wants its submission any more. Locks
+ * are held: it does nothing but note. */
+typedef void (*acui_late_look_fn)(void *user, bool unwanted, void *context);
+void acui_late_look(const acu_device *device, acu_foreign_fn fn, acui_late_look_fn look,
+                    void *context);
+/* Those of which `which` says so fail as the record says, to which the line and name of each is
+ * added; and so does everything that reads what they were to write, on the device already or not.
+ * To be called before the device goes on to that. */
+typedef bool (*acui_late_which_fn)(void *user, const void *context);
+void acui_late_fail(const acu_device *device, acu_foreign_fn fn, acui_late_which_fn which,
+                    const void *context, const acu_error *record);
+
 /* ---- wait.c ---- */
 /* Call `look` again and again until it returns anything but NOT_READY, or the timeout is over
  * (TIMEOUT). `now`: the time, or a little before; 0: not known. */

@@ -174,10 +174,12 @@ static acui_task *publish_one(acui_task *task, acui_use **returned)
 {
     acui_point *point = task->point;
     acui_memory_going(task);
+    acui_note_late(task);
     point->stream = task->stream; /* its submission holds that until the task is over */
     point->number = task->number;
     point->failed = task->order.failed;
-    point->fault = acui_fault_retain(task->order.fault);
+    if (!point->fault)
+        point->fault = acui_fault_retain(task->order.fault);
     point->state = ACUI_POINT_ISSUED;
     acui_backlog_drop(task);
     acui_task *freed = acui_free_followers(point, false);

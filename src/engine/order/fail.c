@@ -32,16 +32,20 @@ acui_fault *acui_fault_of_node(const acui_node *node)
     return acui_fault_new(&error);
 }
 
-void acui_task_fail(acui_task *task, acui_fault *fault)
+void acui_task_note(acui_task *task, acui_fault *fault)
 {
-    acui_submission *s = task->submission;
-    acui_order_lock(task->homes);
     task->order.failed = true;
     if (!task->order.fault)
         task->order.fault = acui_fault_retain(fault);
     if (task->first->kind == ACUI_NODE_DECIDE)
         task->part->declined = true;
-    acui_parts_note(s, task->part, fault);
+    acui_parts_note(task->submission, task->part, fault);
+}
+
+void acui_task_fail(acui_task *task, acui_fault *fault)
+{
+    acui_order_lock(task->homes);
+    acui_task_note(task, fault);
     acui_order_unlock(task->homes);
     acui_fault_release(fault);
 }

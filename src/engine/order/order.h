@@ -92,6 +92,8 @@ acui_task *acui_retire(acui_task *task);
 /* The task has failed with the fault, which is taken: note it; also for its part and its
  * submission, if it is their first. */
 void acui_task_fail(acui_task *task, acui_fault *fault);
+void acui_task_note(acui_task *task, acui_fault *fault); /* the same with its order locks held; the
+                                                          * fault stays the caller's */
 acui_fault *acui_fault_of_node(const acui_node *node);
 /* The fault of a task that reads what was not written, because of `cause`; in the thread's record
  * as well. */
@@ -120,5 +122,16 @@ acui_homes acui_task_lock_to_stop(const acui_task *task);
 /* Whether the reader decides what follows from the task's failure, or is in the alternative that
  * the task decides on. */
 bool acui_task_decides(const acui_task *reader, const acui_task *task);
+
+/* ---- late.c ---- */
+/* The task, which is on the device and not over there, fails with the fault (borrowed). All order
+ * locks held. */
+void acui_fail_late(acui_task *task, acui_fault *fault);
+/* The task is on the device now, or over: if what it reads failed there meanwhile, so does it. Its
+ * order locks held. */
+void acui_note_late(acui_task *task);
+/* Whether it reads what failed on the device, and has not failed itself: then it does. All order
+ * locks held. */
+bool acui_fails_late(acui_task *task);
 
 #endif

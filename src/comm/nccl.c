@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Collectives by NCCL, as ops: one foreign call for all ranks of this process, on a stream of the
+ * first one's device. It waits for the data of all of them there; the other devices take their part
+ * on streams of the communicator's, between that and what comes behind it.
+ */
+#include "comm/nccl.h"
+
+#include "base/error.h"
+#include "memory/dtype.h"
+#include "op/call.h"
+
+#include <acuda/ops.h>
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+/* NCCL's type; false: it has none. */
+static bool type_of(acu_dtype dtype, int *type)
+{
+    static const int types[] = {
+        [ACU_I8] = 1 + ACUI_NCCL_I8,   [ACU_U8] = 1 + ACUI_NCCL_U8,
+        [ACU_I32] = 1 + ACUI_NCCL_I32, [ACU_U32] = 1 + ACUI_NCCL_U32,
+        [ACU_I64] = 1 + ACUI_NCCL_I64, [ACU_U64] = 1 + ACUI_NCCL_U64,
+        [ACU_F16] = 1 + ACUI_NCCL_F16, [ACU_BF16] = 1 + ACUI_NCCL_BF16,
+        [ACU_F32] = 1 + ACUI_NCCL_F32, [ACU_F64] = 1 + ACUI_NCCL_F64,
+    };
+    *type = (size_t)dtype < sizeof types / sizeof *types ? types[dtype] - 1 : -1;
+    return *type >= 0;
+}
+
+static bool reduces(const acui_collective *c)
+{
+    return c->what.kind == ACU_ALL_REDUCE || c->what.kind == ACU_REDUCE ||
+           c->what.kind == ACU_REDUCE_SCATTER;
+}
+
+/* What the tensors are converted to meanwhile: 16-bit integers to 32-bit ones. */
+static acu_dtype dtype_by_nccl(const acui_collective *c)
+{
+    if (!reduces(c))
+        return c->dtype;
+    return c->dtype == ACU_I16 ? ACU_I32 : c->dtype == ACU_U16 ? ACU_U32 : c->dtype;
+}
+
+static int op_of(acu_reduction reduction)
+{
+    return reduction == ACU_REDUCE_SUM    ? ACUI_NCCL_SUM
+           : reduction == ACU_REDUCE_PROD ? ACUI_NCCL_PROD
+           : reduction == ACU_REDUCE_MIN  ? ACUI_NCCL_MIN
+                                          : ACUI_NCCL_MAX;
+}
+
+/* ---- one rank's calls ------------------------------------------------------------------------ */
+
+typedef struct part {
+    const acui_collective *c;
+    const acu_comm *comm;
+    int rank;
+    char *in, *out;  /* `in` is `out` in place; NULL: nothing */
+    bool in_place;
+    int type;        /* what is only moved goes as bytes */
+    size_t n, bytes; /* of a part, in that type and in bytes */
+    acui_nccl_handle handle;
+    CUstream stream;
+} part;
+
+/* Part j of `at`, which has one for each rank; or all that there is. */
+static int send_to(const part *p, char *at, int j, int to)
+{
+    return acui_nccl.send(at + (size_t)j * p->bytes, p->n, p->type, to, p->handle, p->stream);
+}
+
+static int receive_from(const part *p, char *at, int j, int from)
+{
+    return acui_nccl.receive(at + (size_t)j * p->bytes, p->n, p->type, from, p->handle, p->stream);
+}
+
+static int all_to_all(const part *p)
+{
+    int status = 0;
+    for (int j = 0; j < p->comm->ranks && status == 0; j++) {
+        status = send_to(p, p->in, j, j);
+        if (status == 0)
+            status = receive_from(p, p->out, j, j);
+    }
+    return status;
+}
+
+static int gather(const part *p)
+{
+    int root = p->c->what.rank, status = 0;
+    bool own = p->rank == root, stays = own && p->in_place;
+    if (!stays)
+        status = send_to(p, p->in, 0, root);
+    for (int j = 0; j < p->comm->ranks && own && status == 0; j++)
+        if (!(stays && j == root))
+            status = receive_from(p, p->out, j, j);
+    return status;
+}
+
+static int scatter(const part *p)
+{
+    int root = p->c->what.rank, status = 0;
+    bool own = p->rank == root, stays = own && (p->in_place || !p->out);
+    for (int j = 0; j < p->comm->ranks && own && status == 0; j++)
+        if (!(stays && j == root))
+            status = send_to(p, p->in, j, j);
+    return stays || status ? status : receive_from(p, p->out, 0, root);
+}
+
+static int call(const part *p)
+{
+    const acui_collective *c = p->c;
+    int op = op_of(c->what.reduction), root = c->what.rank;
+    size_t own = (size_t)p->rank * p->bytes;
+    switch (c->what.kind) {
+    case ACU_ALL_REDUCE:
+    case ACU_BARRIER:
+        return acui_nccl.all_reduce(p->in, p->out, p->n, p->type, op, p->handle, p->stream);
+    case ACU_REDUCE:
+        return acui_nccl.reduce(p->in, p->out, p->n, p->type, op, root, p->handle, p->stream);
+    case ACU_BROADCAST:
+        return acui_nccl.broadcast(p->out, p->out, p->n, p->type, root, p->handle, p->stream);
+    case ACU_ALL_GATHER:
+        return acui_nccl.all_gather(p->in_place ? p->out + own : p->in, p->out, p->n, p->type,
+                                    p->handle, p->stream);
+    case ACU_REDUCE_SCATTER:
+        return acui_nccl.reduce_scatter(p->in, p->in_place ? p->out + own : p->out, p->n, p->type,
+                                        op, p->handle, p->stream);
+    case ACU_ALL_TO_ALL:
+        return all_to_all(p);
+    case ACU_GATHER:
+        return gather(p);
+    case ACU_SCATTER:
+        return scatter(p);
+    case ACU_SEND:
+        return send_to(p, p->in, 0, root);
+    case ACU_RECEIVE:
+        return receive_from(p, p->out, 0, root);
+    case ACU_COLLECTIVE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* ---- the call of all ranks ------------------------------------------------------------------- */
+
+static char *address(const acu_val *value)
+{
+    return (char *)(uintptr_t)acu_tensor_address(value->tensor);
+}
+
+/* The i-th rank's part; its values begin at *at. */
+static part part_of(const acui_nccl_request *r, size_t i, const acu_val *values, size_t *at,
+                    CUstream stream)
+{
+    const acui_collective *c = &r->c;
+    const acui_nccl_rank *rank = &r->comm->nccl->ranks[i];
+    part p = {.c = c, .comm = r->comm, .rank = r->comm->rank + (int)i, .handle = rank->handle,
+              .stream = i == 0 ? stream : rank->stream, .n = (size_t)c->part};
+    p.out = c->out[i] ? address(&values[(*at)++]) : NULL;
+    p.in = c->in[i] ? address(&values[(*at)++]) : p.out;
+    p.in_place = !c->in[i];
+    if (c->what.kind == ACU_BARRIER) {
+        p.in = p.out = (char *)(uintptr_t)acu_tensor_address(rank->order);
+        p.n = 1;
+    }
+    size_t bytes = acu_dtype_bytes(c->dtype);
+    p.bytes = p.n * bytes;
+    if (c->what.kind == ACU_BARRIER) {
+        p.type = ACUI_NCCL_U32;
+    } else if (!reduces(c) || !type_of(acui_part_of(c->dtype), &p.type)) {
+        p.type = ACUI_NCCL_U8;
+        p.n = p.bytes;
+    } else if (acui_is_complex(c->dtype)) {
+        p.n *= 2; /* they are summed up part by part */
+    }
+    return p;
+}
+
+/* Have the other devices wait for what the first one's stream waits for. */
+static acu_status fork(acu_comm *comm, CUstream stream)
+{
+    if (comm->device_count == 1)
+        return ACU_OK;
+    ACUI_TRY(ACUI_DEV(comm->devices[0], EventRecord, comm->nccl->ready, stream));
+    for (size_t i = 1; i < comm->device_count; i++) {
+        acui_entered entered;
+        ACUI_TRY(acui_enter(comm->devices[i], &entered));
+        acu_status status = ACUI_DEV(comm->devices[i], StreamWaitEvent,
+                                     comm->nccl->ranks[i].stream, comm->nccl->ready, 0);
+        acui_leave(&entered);
+        ACUI_TRY(status);
+    }
+    return ACU_OK;
+}
+
+/* What is behind it on the first one's stream comes behind all of them. */
+static acu_status join(acu_comm *comm, CUstream stream)
+{
+    for (size_t i = 1; i < comm->device_count; i++) {
+        acui_entered entered;
+        acui_nccl_rank *rank = &comm->nccl->ranks[i];
+        ACUI_TRY(acui_enter(comm->devices[i], &entered));
+        acu_status status = ACUI_DEV(comm->devices[i], EventRecord, rank->over, rank->stream);
+        acui_leave(&entered);
+        ACUI_TRY(status);
+        ACUI_TRY(ACUI_DEV(comm->devices[0], StreamWaitEvent, stream, rank->over, 0));
+    }
+    return ACU_OK;
+}
+
+static acu_status call_all(acui_nccl_request *r, CUstream stream, const acu_val *values)
+{
+    acu_comm *comm = r->comm;
+    size_t at = 0;
+    ACUI_TRY(fork(comm, stream));
+    int said = acui_nccl.group_start();
+    for (size_t i = 0; i < comm->device_count && said == 0; i++) {
+        part p = part_of(r, i, values, &at, stream);
+        if (r->c.part || r->c.what.kind == ACU_BARRIER)
+            said = call(&p);
+    }
+    int end = acui_nccl.group_end();
+    ACUI_TRY(acui_nccl_fail("NCCL", said ? said : end, comm->nccl->ranks[0].handle));
+    return join(comm, stream);
+}
+
+/* Why nothing can be called; OK: it can. */
+static acu_status check_state(const acu_comm *comm)
+{
+    int state = atomic_load_explicit(&comm->nccl->state, memory_order_acquire);
+    if (atomic_load(&comm->closed))
+        return acui_fail(ACU_ERR_INVALID, "the communicator was closed");
+    if (state != ACUI_NCCL_WORKS)
+        return acui_fail(ACU_ERR_INVALID, "the communicator is retired: %.400s",
+                         comm->nccl->record.message);
+    return ACU_OK;
+}
+
+/* It failed, or was aborted while it waited inside of NCCL. */
+static acu_status fail(acu_comm *comm)
+{
+    acu_error record = *acui_error();
+    if (atomic_load_explicit(&comm->nccl->state, memory_order_acquire) != ACUI_NCCL_WORKS)
+        return acui_error_restore(&comm->nccl->record);
+    acui_nccl_retire(comm, &record);
+    return acui_error_restore(&record);
+}
+
+acu_status acui_nccl_run(void *request, CUstream stream, const acu_val *values, size_t count)
+{
+    (void)count;
+    acui_nccl_request *r = request;
+    acu_comm *comm = r->comm;
+    struct acui_nccl *n = comm->nccl;
+    pthread_mutex_lock(&n->calls);
+    acu_status status = check_state(comm);
+    if (status == ACU_OK) {
+        acui_nccl_called(r);
+        status = call_all(r, stream, values);
+        status = status == ACU_OK ? ACU_OK : fail(comm);
+    }
+    pthread_mutex_unlock(&n->calls);
+    return status;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+static void drop(void *request)
+{
+    acui_nccl_request *r = request;
+    acui_nccl_dropped(r);
+    acui_comm_drop(r->comm);
+    acui_free(r);
+}
+
+static acu_status begin(void *user, acu_device *device, acui_point **behind)
+{
+    (void)user, (void)device, (void)behind; /* there is nothing to wait for */
+    return ACU_OK;
+}
+
+/* What is under construction. */
+typedef struct work {
+    acu_comm *comm;
+    const acui_collective *c;
+    acu_dtype dtype; /* by NCCL */
+    acu_site site;
+    acu_arg args[3 * ACUI_COMM_MOST + 1];
+    acu_op *parts[3 * ACUI_COMM_MOST + 1], *list[ACUI_COMM_MOST];
+    const acu_val *copied[3 * ACUI_COMM_MOST + 1]; /* where an argument's result goes; NULL: it is
+                                                    * there */
+    size_t count;
+} work;
+
+/* The tensor as NCCL can take it: on its device, dense, of a type that NCCL has. */
+static acu_op *staged(const work *w, size_t i, const acu_val *v, bool *is_copy)
+{
+    acu_op *x = acu_op_value(v->tensor, w->site);
+    bool host = acu_tensor_host(v->tensor) != NULL;
+    *is_copy = true;
+    if (host)
+        x = acu_op_to_device(w->comm->devices[i], x, w->site);
+    if (w->dtype != w->c->dtype)
+        return acu_op_convert(x, w->dtype, w->site);
+    if (host)
+        return x;
+    if (!acu_tensor_dense(v->tensor))
+        return acu_op_dup(x, w->site);
+    *is_copy = false;
+    return x;
+}
+
+static void add(work *w, acu_op *x, acu_access access, const acu_val *copied_to)
+{
+    w->copied[w->count] = copied_to;
+    w->args[w->count++] = acu_arg_op(x, access);
+}
+
+/* Whether the rank's `out` is written completely, and not read. */
+static bool is_overwritten(const work *w, size_t i)
+{
+    bool is_root = w->comm->rank + (int)i == w->c->what.rank;
+    switch (w->c->what.kind) {
+    case ACU_BROADCAST:
+    case ACU_SCATTER:
+        return !is_root || w->c->in[i];
+    case ACU_RECEIVE:
+        return true;
+    default:
+        return w->c->in[i];
+    }
+}
+
+static void add_rank(work *w, size_t i)
+{
+    const acui_collective *c = w->c;
+    bool copy = false;
+    if (c->out[i]) {
+        acu_op *x = staged(w, i, c->out[i], &copy);
+        add(w, x, is_overwritten(w, i) ? ACU_WRITE : ACU_UPDATE, copy ? c->out[i] : NULL);
+    }
+    if (c->in[i])
+        add(w, staged(w, i, c->in[i], &copy), ACU_READ, NULL);
+}
+
+static void add_order(work *w)
+{
+    for (size_t i = 0; i < w->comm->device_count; i++)
+        w->args[w->count++] = acu_arg_tensor(w->comm->nccl->ranks[i].order, ACU_WRITE);
+    w->args[w->count++] = acu_arg_tensor(w->comm->turn, ACU_UPDATE);
+}
+
+/* The results go where they belong, from copies. */
+static acu_op *copied_back(work *w, acu_op *done)
+{
+    size_t n = 0;
+    bool any = false;
+    for (size_t k = 0; k < w->count; k++)
+        any |= w->copied[k] != NULL;
+    if (!any)
+        return done;
+    acu_op_unzip(done, w->parts, w->count, w->site);
+    for (size_t k = 0; k < w->count; k++) {
+        const acu_val *to = w->copied[k];
+        if (!to) {
+            acu_op_release(w->parts[k]);
+            continue;
+        }
+        acu_op *x = w->parts[k];
+        if (w->dtype != w->c->dtype)
+            x = acu_op_convert(x, w->c->dtype, w->site);
+        w->list[n++] = acu_op_copy(acu_op_value(to->tensor, w->site), x, w->site);
+    }
+    return acu_op_zip(w->list, n, w->site);
+}
+
+static acu_op *no_memory(acu_site site)
+{
+    acui_fail(ACU_ERR_NO_MEMORY, "no memory for a collective");
+    return acu_op_fail(ACU_ERR_NO_MEMORY, "collective", site, NULL);
+}
+
+/* In place, an all-to-all works on a copy of what is given. */
+static const acu_val *given_apart(const acui_collective *c, size_t i)
+{
+    return c->what.kind == ACU_ALL_TO_ALL && !c->in[i] ? c->out[i] : NULL;
+}
+
+acu_op *acui_collective_nccl(acu_comm *comm, const acui_collective *c, acu_site site)
+{
+    static const acui_own_call own = {.begin = begin};
+    acui_nccl_request *r = ACUI_NEW(acui_nccl_request);
+    work *w = r ? acui_alloc(sizeof *w) : NULL;
+    if (!w) {
+        acui_free(r);
+        return no_memory(site);
+    }
+    w->comm = comm;
+    w->c = c;
+    w->dtype = dtype_by_nccl(c);
+    w->site = site;
+    r->comm = acui_object_retain(comm);
+    r->c = *c;
+    r->c.dtype = w->dtype;
+    for (size_t i = 0; i < c->count; i++) {
+        add_rank(w, i);
+        if (given_apart(c, i)) {
+            r->c.in[i] = c->out[i];
+            add(w, acu_op_dup(acu_op_value(c->out[i]->tensor, site), site), ACU_READ, NULL);
+        }
+    }
+    add_order(w);
+    acu_op *op = acu_op_foreign(acui_nccl_run, (acu_user){r, drop}, w->args, w->count, site);
+    op = acui_op_own_call(acui_op_call(op, "collective"), &own);
+    if (op->class == &acui_class_FOREIGN && !acui_op_is_oom(op))
+        op->u.call.capturable = false; /* other ranks would have to replay it too */
+    op = copied_back(w, op);
+    acui_free(w);
+    return op;
+}

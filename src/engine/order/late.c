@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Failures of what the device has already: a library whose call was enqueued says later that it
+ * came to nothing. Nothing behind it has begun on the device, but may have been issued; so whatever
+ * reads the result fails then, and not only what is still to be issued.
+ */
+#include "base/error.h"
+#include "engine/order/order.h"
+
+/* Whether there ever was one: else nobody needs to look. Relaxed: changed and read under order
+ * locks that both sides hold, where it matters. */
+static _Atomic(bool) any;
+
+void acui_fail_late(acui_task *task, acui_fault *fault)
+{
+    atomic_store_explicit(&any, true, memory_order_relaxed);
+    acui_task_note(task, fault);
+    task->point->failed = true;
+    if (!task->point->fault)
+        task->point->fault = acui_fault_retain(fault);
+}
+
+/* The failure of data that the task reads; NULL: there is none. */
+static const acui_before *bad_of(const acui_task *task)
+{
+    if (task->order.failed || !atomic_load_explicit(&any, memory_order_relaxed))
+        return NULL;
+    return acui_behind_failure(task);
+}
+
+static void fail_with(acui_task *task, const acui_before *bad)
+{
+    bool was = acui_error_aside();
+    acui_fault *fault = acui_dependency_fault(task, bad->point->fault);
+    acui_error_back(was);
+    acui_fail_late(task, fault);
+    acui_fault_release(fault);
+}
+
+void acui_note_late(acui_task *task)
+{
+    const acui_before *bad = bad_of(task);
+    if (bad)
+        fail_with(task, bad);
+}
+
+bool acui_fails_late(acui_task *task)
+{
+    const acui_before *bad = bad_of(task);
+    if (bad)
+        fail_with(task, bad);
+    return bad;
+}
