@@ -105,7 +105,8 @@ static void read_options(bench *b, int argc, char **argv)
             bench_die("usage: %s [--quick] [result.json]", b->name);
 }
 
-bench bench_open(const char *name, int argc, char **argv, const acu_open_options *options)
+static bench open_any(const char *name, int argc, char **argv, const acu_open_options *options,
+                      bool host)
 {
     bench b = {.name = name};
     acu_open_options o = {.size = sizeof o};
@@ -118,12 +119,22 @@ bench bench_open(const char *name, int argc, char **argv, const acu_open_options
     MUST(acu_open(&o, &b.device));
     b.cu = acu_driver();
     const acu_device_info *info = acu_device_info_of(b.device);
-    if (info->software && !b.quick)
+    if (info->software && !b.quick && !host)
         bench_die("%s: times need a GPU; --quick runs it on %s", name, info->name);
     int version = acu_driver_info_of()->version;
     printf("%s: %s, CUDA %d.%d%s\n", name, info->name, version / 1000, version % 1000 / 10,
            b.quick ? ", quick: the figures mean nothing" : "");
     return b;
+}
+
+bench bench_open(const char *name, int argc, char **argv, const acu_open_options *options)
+{
+    return open_any(name, argc, argv, options, false);
+}
+
+bench bench_open_host(const char *name, int argc, char **argv)
+{
+    return open_any(name, argc, argv, NULL, true);
 }
 
 void bench_reopen(bench *b, const acu_open_options *options)

@@ -38,6 +38,8 @@ typedef struct bench {
 /* Reads the options and opens the device; `options` NULL: the defaults. Ends the program where
  * there is no GPU and --quick was not said. */
 bench bench_open(const char *name, int argc, char **argv, const acu_open_options *options);
+/* The same for what is timed on the host alone: also on the software device. */
+bench bench_open_host(const char *name, int argc, char **argv);
 /* Closes the device, of which nothing may be left, and opens it with others. */
 void bench_reopen(bench *b, const acu_open_options *options);
 /* Writes the JSON, closes the device. The program's exit status. */
