@@ -28,8 +28,9 @@
  *                 Before the first one of a size class NCCL may connect ranks, and submitting one
  *                 then blocks until all ranks have come to it. A send and its receive wait for each
  *                 other on the devices: two ranks must not both send first.
- *   MPI           a rank is a process. Open MPI (4, 5) or an MPI with MPICH's ABI (MPICH, Intel
- *                 MPI, MVAPICH) is found at run time, nothing is linked: what the program has
+ *   MPI           a rank is a process. Open MPI (4, 5), an MPI with MPICH's ABI (MPICH, Intel MPI,
+ *                 MVAPICH) or with the standard ABI of MPI 5.0 (libmpi_abi.so.1) is found at run
+ *                 time, nothing is linked: what the program has
  *                 loaded, else the library named by ACUDA_MPI, else the one whose mpiexec started
  *                 the process. A thread of acuda's makes all calls: it initialises MPI if the
  *                 program has not, posts (MPI_Iallreduce, ...) once the data is ready, and looks

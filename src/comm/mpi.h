@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * MPI, found at run time. The two ABIs in use differ in their handles: pointers to exported data in
- * Open MPI, integers in MPICH and its kin. mpi_calls.h is compiled for each (mpi_open.c,
- * mpi_mpich.c), and here they look the same: a handle is a uintptr_t.
+ * MPI, found at run time. The ABIs in use differ in their handles: pointers to exported data in
+ * Open MPI, integers in MPICH and its kin, and constants in the standard ABI of MPI 5.0.
+ * mpi_calls.h is compiled for each (mpi_open.c, mpi_mpich.c, mpi_abi.c), and here they look the
+ * same: a handle is a uintptr_t.
  */
 #ifndef ACUI_COMM_MPI_H
 #define ACUI_COMM_MPI_H
@@ -43,7 +44,7 @@ typedef struct acui_mpi {
     void (*words)(int code, char words[ACUI_MPI_WORDS]);
 } acui_mpi;
 
-extern const acui_mpi acui_mpi_open, acui_mpi_mpich;
+extern const acui_mpi acui_mpi_open, acui_mpi_mpich, acui_mpi_abi;
 
 /* The library to use, opened. NULL: there is none; `looked` says where it was looked for. */
 const acui_mpi *acui_mpi_find(char *looked, size_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The calls of MPI that acuda makes, for one ABI. Before including this, a file defines the type
- * HANDLE and the values IN_PLACE and STATUS_IGNORE, and functions for the handles that it has:
+ * HANDLE and the values IN_PLACE, STATUS_IGNORE and MULTIPLE (MPI_THREAD_MULTIPLE), and functions for the handles that it has:
  * world, return_errors, type_of, op_of. It is included once in each of these files.
  */
 #include "base/error.h"
@@ -9,8 +9,6 @@
 
 #include <stddef.h>
 #include <string.h>
-
-enum { MULTIPLE = 3 }; /* MPI_THREAD_MULTIPLE, in both */
 
 static struct {
     int (*Initialized)(int *flag);

@@ -5,6 +5,7 @@
 typedef int HANDLE;
 #define IN_PLACE ((void *)-1)
 #define STATUS_IGNORE ((void *)1)
+#define MULTIPLE 3
 
 static HANDLE world(void)
 {

@@ -5,6 +5,7 @@
 typedef void *HANDLE;
 #define IN_PLACE ((void *)1)
 #define STATUS_IGNORE NULL
+#define MULTIPLE 3
 
 static struct {
     void *world, *errors;

@@ -58,4 +58,11 @@ if command -v mpiexec.mpich >/dev/null; then
 else
     echo "MPICH is not installed (Debian: mpich)"
 fi
+# A folder of an MPI that has the standard ABI, such as pip's mpich from 5.0 on makes.
+if [ -n "${ACUDA_TEST_MPI_ABI:-}" ]; then
+    export ACUDA_MPI=$ACUDA_TEST_MPI_ABI/lib/libmpi_abi.so.1
+    runs "MPI by its standard ABI" 1 "$ACUDA_TEST_MPI_ABI/bin/mpiexec"
+    runs "MPI by its standard ABI" 2 "$ACUDA_TEST_MPI_ABI/bin/mpiexec"
+    learns "$ACUDA_TEST_MPI_ABI/bin/mpiexec"
+fi
 [ $ran -gt 0 ] || exit 77
