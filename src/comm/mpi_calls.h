@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The calls of MPI that acuda makes, for one ABI. Before including this, a file defines the type
- * HANDLE and the values IN_PLACE, STATUS_IGNORE and MULTIPLE (MPI_THREAD_MULTIPLE), and functions for the handles that it has:
- * world, return_errors, type_of, op_of. It is included once in each of these files.
+ * HANDLE and the values IN_PLACE, STATUS_IGNORE and MULTIPLE (MPI_THREAD_MULTIPLE), and functions
+ * for the handles that it has: world, return_errors, type_of, op_of. It is included once in each of
+ * these files.
  */
 #include "base/error.h"
 #include "driver/vendor.h"

@@ -79,17 +79,17 @@ static _Atomic(int) report;
 /* ---- for tests ------------------------------------------------------------------------------- */
 
 void fake_nccl_report(int error); /* asynchronously, by all; 0: no more */
-void fake_nccl_give_up(void);
+void fake_nccl_give_up(int now); /* also those that begin to wait; 0: no more */
 
 void fake_nccl_report(int error)
 {
     atomic_store(&report, error);
 }
 
-void fake_nccl_give_up(void)
+void fake_nccl_give_up(int now)
 {
     pthread_mutex_lock(&lock);
-    given_up++;
+    given_up = now;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
@@ -411,13 +411,12 @@ static int join_all(void)
 {
     int status = 0;
     pthread_mutex_lock(&lock);
-    int was = given_up;
     for (int i = 0; i < group.join_count; i++)
         group.joins[i].made->of->joined++;
     pthread_cond_broadcast(&changed);
     for (int i = 0; i < group.join_count; i++) {
         clique *q = group.joins[i].made->of;
-        while (q->joined < q->ranks && was == given_up)
+        while (q->joined < q->ranks && !given_up)
             pthread_cond_wait(&changed, &lock);
         if (q->joined < q->ranks)
             status = REMOTE;

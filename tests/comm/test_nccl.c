@@ -14,7 +14,7 @@ static acu_device *all[RANKS];
 static int count;         /* of devices */
 static char folder[32];   /* for the file */
 static void (*report)(int error); /* the fake's */
-static void (*give_up)(void);
+static void (*give_up)(int now);
 
 static void find_controls(void)
 {
@@ -497,10 +497,11 @@ static void too_few_ranks_end_in_words(void **state)
     options.file = file;
     assert_fails(acu_comm_open(&options, &comm), ACU_ERR_IO, "there already");
     unlink(file);
-    give_up(); /* the thread that was left behind goes */
+    give_up(1); /* the thread that was left behind goes */
     while (atomic_load(&fake->created) != atomic_load(&fake->destroyed) ||
            acu_debug_live(ACU_OBJECT_COMM))
         sched_yield();
+    give_up(0);
     end();
 }
 
