@@ -45,7 +45,9 @@ rng = np.random.default_rng(3)
 for n, (text, function, identity, values) in enumerate(KINDS):
     operation = expression(text)
     for k, (shape, axis) in enumerate(SHAPES):
-        for dtype in FLOATS if k == n else (FLOATS[(n + k) % 3],):
+        for dtype in FLOATS if n == 0 else (FLOATS[n % 3],): # each is a kernel to be compiled
+            if n == 0 and dtype != "float32" and k % 3:
+                continue
             x = rng.choice(np.array(values), shape).astype(dtype)
             for exclusive in (False, True):
                 want = accumulated(function, x, axis, identity, exclusive)

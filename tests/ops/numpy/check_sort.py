@@ -132,6 +132,8 @@ print("gather, index_select")
 
 for n, dtype in enumerate(ALL):
     for k, (count, offsets) in enumerate(((5000, (3, 3, 10, 2500, 4990)), (300, (0, 1, 2, 300)), (7, ()), (40, (0, 0, 40, 40)))):
+        if count > 2048 and n % 4:
+            continue
         line = special(numbers(dtype, (count,)))
         cuts = np.split(np.arange(count), offsets)
         for order in range(2):
@@ -140,7 +142,7 @@ for n, dtype in enumerate(ALL):
             operands = tensor(line, LAYOUTS[(n + k) % 4]), tensor(at)
             same(run(op("argsort_segments", "xxi", *operands, order)), want, (dtype, count, order))
             same(run(op("sort_segments", "xxi", *operands, order)), line[want], (dtype, count, order))
-            same(run_into(op("sort_segments", "xxi", *operands, order), line, "gaps"), line[want])
+        same(run_into(op("sort_segments", "xxi", *operands, 1), line, "gaps"), line[want])
         del operands
 print("segments")
 
