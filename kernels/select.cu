@@ -36,8 +36,31 @@ ACUI_DEVICE bool selected(const acui_select &p, const char *x, long long i)
         const int bytes = p.bytes;
         return i == 0 || acui_key_of(x + i * bytes, p.dtype, false) != acui_key_of(x + (i - 1) * bytes, p.dtype, false);
     }
+    if (p.linear & 1)
+        return bits_of(x, i, p.dtype) != 0;
     acui_offsets<2>(p.index, p.at, i, at);
     return bits_of(x, at[0], p.dtype) != 0;
+}
+
+/* Which of the ITEMS from i on are selected, as bits; there is nothing from `end` on. */
+ACUI_DEVICE unsigned which_of(const acui_select &p, const char *x, long long i, long long end)
+{
+    static_assert(ITEMS == 8, "a mask's bytes are read as one word");
+    unsigned which = 0;
+    const bool mask = p.what == ACUI_SELECT_NONZERO && p.linear & 1 && p.dtype == ACU_BOOL;
+    if (mask && i + ITEMS <= end && ((unsigned long long)x + (unsigned long long)i) % ITEMS == 0) {
+        const uint2 word = *(const uint2 *)(x + i);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            which |= (word.x >> 8 * k & 0xff ? 1u : 0u) << k;
+            which |= (word.y >> 8 * k & 0xff ? 1u : 0u) << (4 + k);
+        }
+        return which;
+    }
+    for (int k = 0; k < ITEMS; k++)
+        if (i + k < end && selected(p, x, i + k))
+            which |= 1u << k;
+    return which;
 }
 
 /* The sum over the block, and in *before that of the threads before this one. */
@@ -67,8 +90,8 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
 {
     const long long first = blockIdx.x * p.chunk, last = first + p.chunk < p.elements ? first + p.chunk : p.elements;
     long long count = 0, before;
-    for (long long i = first + threadIdx.x; i < last; i += ACUI_BLOCK)
-        count += selected(p, x, i);
+    for (long long i = first + (int)threadIdx.x * ITEMS; i < last; i += TILE)
+        count += __popc(which_of(p, x, i, last));
     count = block_sum(count, &before);
     if (threadIdx.x == 0)
         counts[blockIdx.x] = count;
@@ -78,7 +101,7 @@ ACUI_DEVICE void write(const acui_select &p, char *out, long long to, const char
 {
     if (p.bytes) {
         long long at[2] = {0, i};
-        if (from && p.what != ACUI_SELECT_HEADS)
+        if (from && p.what != ACUI_SELECT_HEADS && !(p.linear & 2))
             acui_offsets<2>(p.index, p.at, i, at);
         acui_move_element(out, to, from, at[1], p.bytes);
         return;
@@ -96,6 +119,7 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
                  acui_select p)
 {
     const long long first = blockIdx.x * p.chunk, last = first + p.chunk < p.elements ? first + p.chunk : p.elements;
+    __shared__ unsigned short places[TILE];
     long long base = 0, all = 0, before;
     for (long long c = threadIdx.x; c < p.chunks; c += ACUI_BLOCK) {
         all += counts[c];
@@ -106,16 +130,15 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
     if (blockIdx.x == 0 && threadIdx.x == 0)
         *number = all;
     for (long long tile = first; tile < last; tile += TILE) {
-        const long long own = tile + (int)threadIdx.x * ITEMS;
-        unsigned mine = 0;
-        for (int k = 0; k < ITEMS; k++)
-            if (own + k < last && selected(p, x, own + k))
-                mine |= 1u << k;
-        const long long found = block_sum(__popc(mine), &before);
-        before += base;
+        const int own = (int)threadIdx.x * ITEMS;
+        const unsigned mine = which_of(p, x, tile + own, last);
+        const int found = (int)block_sum(__popc(mine), &before);
         for (int k = 0; k < ITEMS; k++)
             if (mine >> k & 1)
-                write(p, out, before++, from, own + k);
+                places[before++] = (unsigned short)(own + k);
+        __syncthreads(); /* so that neighbours write to neighbours */
+        for (int k = (int)threadIdx.x; k < found; k += ACUI_BLOCK)
+            write(p, out, base + k, from, tile + places[k]);
         base += found;
     }
     for (long long i = all + (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.elements;
@@ -150,13 +173,30 @@ ACUI_DEVICE bool below(const acui_histogram &p, long long a, long long b)
     return p.dtype == ACU_U64 ? (unsigned long long)a < (unsigned long long)b : a < b;
 }
 
-/* The bin of a value; -1: none. The last bin includes its upper edge. */
+/* Nearly the bin of a value between even edges. */
+ACUI_DEVICE long long guess_of(const acui_histogram &p, double value, double first)
+{
+    const long long guess = (long long)((value - first) * p.scale);
+    return guess < 0 ? 0 : guess < p.count ? guess : p.count - 1;
+}
+ACUI_DEVICE long long guess_of(const acui_histogram &, long long, long long) { return 0; }
+
+/* The bin of a value: the last whose lower edge is not above it; -1: none. The last bin includes its
+ * upper edge. */
 template <typename T>
 ACUI_DEVICE long long bin_of(const acui_histogram &p, const T *edges, T value)
 {
     if (value != value || below(p, value, edges[0]) || below(p, edges[p.count], value))
         return -1;
     long long low = 0, high = p.count;
+    if (p.scale > 0) {
+        low = guess_of(p, value, edges[0]);
+        while (low > 0 && below(p, value, edges[low]))
+            low--;
+        while (low + 1 < p.count && !below(p, value, edges[low + 1]))
+            low++;
+        return low;
+    }
     while (high - low > 1) { /* edges[low] <= value, and value < edges[high] or high is the last */
         const long long middle = (low + high) / 2;
         if (below(p, value, edges[middle]))
@@ -173,28 +213,57 @@ ACUI_DEVICE void histogram(unsigned long long *counts, const char *x, const type
                            const acui_histogram &p)
 {
     typedef typename C::value T;
+    const int AHEAD = 4; /* elements under way at once */
     __shared__ unsigned near[ACUI_HISTOGRAM_SHARED];
+    __shared__ T near_edges[ACUI_HISTOGRAM_EDGES + 1];
     const bool shared = p.count <= ACUI_HISTOGRAM_SHARED;
-    for (int i = (int)threadIdx.x; shared && i < p.count; i += ACUI_BLOCK)
+    const int count = shared ? (int)p.count : 0;
+    const int copies = shared ? min((int)WARPS, ACUI_HISTOGRAM_SHARED / count) : 0;
+    for (int i = (int)threadIdx.x; i < copies * count; i += ACUI_BLOCK)
         near[i] = 0;
-    __syncthreads();
-    for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.elements;
-         i += (long long)gridDim.x * ACUI_BLOCK) {
-        long long at, bin;
-        acui_offsets<1>(p.index, &p.x, i, &at);
-        const T value = get<C>(p.dtype, x, at);
-        bin = edges ? bin_of(p, edges, value) : (long long)value;
-        if (bin < 0 || bin >= p.count)
-            continue;
-        if (shared)
-            atomicAdd(&near[bin], 1u);
-        else
-            atomicAdd(&counts[bin * p.stride], 1ull);
+    if (edges && p.count <= ACUI_HISTOGRAM_EDGES) {
+        for (int i = (int)threadIdx.x; i <= count; i += ACUI_BLOCK)
+            near_edges[i] = edges[i];
+        edges = near_edges;
     }
     __syncthreads();
-    for (int i = (int)threadIdx.x; shared && i < p.count; i += ACUI_BLOCK)
-        if (near[i])
-            atomicAdd(&counts[i * p.stride], (unsigned long long)near[i]);
+    unsigned *own = near + (shared ? (int)(threadIdx.x / 32) % copies * count : 0);
+    const long long step = (long long)gridDim.x * ACUI_BLOCK;
+    for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.elements; i += AHEAD * step) {
+        T value[AHEAD];
+        C::with(p.dtype, [&](auto format) ACUI_INLINE {
+            typedef decltype(format) F;
+#pragma unroll
+            for (int k = 0; k < AHEAD; k++) {
+                long long at = i + k * step;
+                if (at >= p.elements)
+                    break;
+                if (!p.linear)
+                    acui_offsets<1>(p.index, &p.x, i + k * step, &at);
+                value[k] = F::template read_one<T>(x + at * F::BYTES);
+            }
+        });
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            if (i + k * step >= p.elements)
+                break;
+            const long long bin = edges ? bin_of(p, edges, value[k]) : (long long)value[k];
+            if (bin < 0 || bin >= p.count)
+                continue;
+            if (shared)
+                atomicAdd(&own[bin], 1u);
+            else
+                atomicAdd(&counts[bin * p.stride], 1ull);
+        }
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < count; i += ACUI_BLOCK) {
+        unsigned long long sum = 0;
+        for (int c = 0; c < copies; c++)
+            sum += near[c * count + i];
+        if (sum)
+            atomicAdd(&counts[i * p.stride], sum);
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)

@@ -22,16 +22,18 @@ static acu_op *zeros(acu_planning *p, const char *name, int64_t count)
     return acu_op_status(out, NULL) == ACU_OK ? acu_op_fill(out, acu_i64(0), p->site) : out;
 }
 
-/* `edges` is NULL for a bincount; it is of the type of computation. */
+/* `edges` is NULL for a bincount; it is of the type of computation. `scale`: bins to a unit, if
+ * they are even. */
 static acu_op *launch(acu_planning *p, const char *name, const acu_tensor *x, acu_op *edges,
-                      int64_t count)
+                      int64_t count, double scale)
 {
     acu_dtype dtype = acu_tensor_dtype(x);
     bool real = acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT;
     acui_histogram params = {
-        .elements = acu_tensor_elements(x), .count = count, .dtype = (int)dtype};
+        .elements = acu_tensor_elements(x), .count = count, .scale = scale, .dtype = (int)dtype};
     params.stride = p->out.tensor ? acu_tensor_strides(p->out.tensor)[0] : 1;
     acui_layout(&params.index, &params.x, acu_tensor_shape(x), (const acu_tensor *[]){x}, 1);
+    params.linear = acui_is_linear(&params.index, &params.x, 1);
     acu_op *out = zeros(p, name, count);
     if (acu_op_status(out, NULL) != ACU_OK) {
         acu_op_release(edges);
@@ -56,7 +58,7 @@ static acu_op *plan_bincount(acu_planning *p)
     if (acu_dtype_kind_of(acu_tensor_dtype(x)) == ACU_KIND_FLOAT)
         return acu_op_fail(ACU_ERR_DTYPE, "bincount", p->site, "bincount takes integers, not %s",
                            acui_value_words(&p->values[0], words));
-    return launch(p, "bincount", x, NULL, r->count);
+    return launch(p, "bincount", x, NULL, r->count, 0);
 }
 
 static acu_op *plan_histogram(acu_planning *p)
@@ -90,8 +92,9 @@ static acu_op *plan_histogram(acu_planning *p)
         edges = acu_op_take(&p->values[1], p->site);
     }
     int64_t count = r->even ? r->count : acu_tensor_elements(given) - 1;
+    double scale = r->even ? (double)count / (r->high - r->low) : 0;
     return launch(p, "histogram", x, acu_op_convert(edges, real ? ACU_F64 : ACU_I64, p->site),
-                  count);
+                  count, isfinite(scale) ? scale : 0);
 }
 
 acu_op *acu_op_bincount(acu_op *x, int64_t count, acu_site site)

@@ -5,7 +5,9 @@
 
 #define ACUI_SELECT_ITEMS 8
 #define ACUI_SELECT_TILE (ACUI_SELECT_ITEMS * ACUI_BLOCK)
-#define ACUI_HISTOGRAM_SHARED 4096 /* most bins that a block counts by itself first */
+#define ACUI_HISTOGRAM_SHARED 4096 /* most bins that a block counts by itself first, in a count for
+                                    * each of its warps if there is room */
+#define ACUI_HISTOGRAM_EDGES 1024  /* most bins whose edges a block keeps */
 
 enum acui_select_what {
     ACUI_SELECT_NONZERO, /* elements that are not 0 */
@@ -18,6 +20,7 @@ typedef struct acui_select {
     int what, dtype; /* of what decides */
     int bytes;       /* of an element that is written; 0: its place, of `rank` numbers */
     int rank;
+    int linear; /* all are neighbours: what decides (1), and what is written (2) */
     acui_index index; /* merged, with the strides of what decides and of what is written */
     acui_operand at[2];
     acui_index shape; /* for places: not merged */
@@ -27,7 +30,9 @@ typedef struct acui_select {
  * edges, of the numbers 0 .. count - 1. */
 typedef struct acui_histogram {
     long long elements, count, stride; /* stride: of the counts */
+    double scale; /* bins to a unit, if edges are even; 0: they are searched */
     int dtype;
+    int linear; /* elements are neighbours */
     acui_index index;
     acui_operand x;
 } acui_histogram;

@@ -38,6 +38,12 @@ static acu_op *of_none(plan *s, acu_op *decides, acu_op *written)
     return acu_op_zip((acu_op *const[]){out, acu_op_named(number, s->name)}, 2, s->p->site);
 }
 
+static void find_neighbours(acui_select *p)
+{
+    const bool line = p->index.rank == 1;
+    p->linear = (line && p->at[0].stride[0] == 1) | (line && p->at[1].stride[0] == 1) << 1;
+}
+
 /* Consumes what decides and, unless it is that too, what is written. */
 static acu_op *launch(plan *s, acu_op *decides, acu_op *written)
 {
@@ -95,6 +101,7 @@ static acu_op *plan_masked(plan *s)
     s->params.dtype = ACU_BOOL;
     s->params.bytes = (int)acu_dtype_bytes(s->dtype);
     acui_layout(&s->params.index, s->params.at, shape, (const acu_tensor *[]){mask, x}, 2);
+    find_neighbours(&s->params);
     s->shape = ACU_SHAPE(s->params.elements);
     return launch(s, acu_op_take(&p->values[1], p->site), acu_op_take(&p->values[0], p->site));
 }
@@ -106,6 +113,7 @@ static acu_op *plan_nonzero(plan *s, const acu_tensor *x)
     s->params.rank = shape.rank;
     acui_index_make(&s->params.shape, shape.rank, shape.dim);
     acui_layout(&s->params.index, s->params.at, shape, (const acu_tensor *[]){x, x}, 2);
+    find_neighbours(&s->params);
     s->dtype = ACU_I64;
     s->shape = ACU_SHAPE(s->params.elements, shape.rank);
     return launch(s, acu_op_take(&s->p->values[0], s->p->site), NULL);
