@@ -144,11 +144,14 @@ static void check_device(const pf_trace *trace, const char *kind, const acu_time
     }
     assert_true(on_stream == times->device);
     assert_string_equal(part->as, "direct");
-    uint64_t stages = 0;
+    uint64_t stages = 0, ran = 0;
     for (const pf_event *s = part + 1; !(s->type == PF_END && s->at == part->end); s++)
-        if (s->type == PF_BEGIN && s->track == part->track)
+        if (s->type == PF_BEGIN && s->track == part->track) {
             stages += s->end - s->at;
+            ran += strcmp(s->name, "on the device") == 0 ? s->end - s->at : 0;
+        }
     assert_true(stages == part->end - part->at); /* nothing of its time is left out */
+    assert_true(ran == times->device); /* also if it ran while it was still being issued */
 }
 
 static void contents(void **state)

@@ -118,13 +118,15 @@ static void write_stages(acui_trace_out *out, uint64_t track, const acui_told_pa
     uint64_t end = at_least(part->over, part->entered);
     uint64_t issue = part->issue ? part->issue : end;
     uint64_t issued = at_least(part->issued, issue);
+    uint64_t began = at_least(part->began, issue), ended = at_least(part->ended, began);
+    if (part->ended && began < issued)
+        issued = began; /* the device did not wait until issuing was over */
     write_waits(out, track, part);
     slice(out, &(acui_trace_event){.track = track, .at = part->entered, .name = "waits"}, issue);
     if (part->issued)
         slice(out, &(acui_trace_event){.track = track, .at = issue, .name = "issue"}, issued);
     if (!part->ended)
         return;
-    uint64_t began = at_least(part->began, issued), ended = at_least(part->ended, began);
     slice(out, &(acui_trace_event){.track = track, .at = issued, .name = "on its way"}, began);
     slice(out, &(acui_trace_event){.track = track, .at = began, .name = "on the device"}, ended);
     slice(out, &(acui_trace_event){.track = track, .at = ended, .name = "to be noticed"}, end);
