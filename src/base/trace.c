@@ -241,6 +241,7 @@ static acu_status begin(const char *path, const acu_trace_options *options, cons
     ACUI_TRY(acui_trace_open(&out, path, asked_by));
     unsigned most = options->timed_per_second ? options->timed_per_second : DEFAULT_TIMED;
     unsigned pieces = most < TIMED_SPREAD ? 1 : TIMED_SPREAD;
+    atomic_store_explicit(&budget.used, 0, memory_order_relaxed); /* by the trace before */
     atomic_store_explicit(&budget.length, ACU_MS(1000) / pieces, memory_order_relaxed);
     atomic_store_explicit(&budget.most, options->untimed ? 0 : most / pieces,
                           memory_order_relaxed);
