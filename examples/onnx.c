@@ -22,6 +22,10 @@ static acu_model *load_model(acu_device *device, const char *path)
     acu_model_options options = {.size = sizeof options};
     for (int i = 0; i < 3 && !options.path; i++)
         options.path = tries[i] && access(tries[i], R_OK) == 0 ? tries[i] : NULL;
+    if (!options.path) {
+        fprintf(stderr, "digits.onnx was not found; give its path as second argument\n");
+        exit(1);
+    }
     acu_model *model = NULL;
     acu_status status = acu_vendor_load(device, ACU_VENDOR_ONNXRUNTIME);
     if (status == ACU_ERR_NOT_FOUND) {
