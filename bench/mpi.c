@@ -5,8 +5,7 @@
  * own. Started without mpiexec, nothing.
  *
  * By hand the thread that calls MPI polls for the end. acuda's is another thread than the one that
- * submits and waits: so small all-reduces cost two wake-ups more, the floor that a row of its own
- * shows: a thread that is handed a request, and hands it back.
+ * submits and waits, so small all-reduces cost the wake-ups of threads more.
  */
 #include "harness/harness.h"
 
