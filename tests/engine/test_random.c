@@ -1807,7 +1807,7 @@ static void issue_batches(machine *m, test_random *random)
     for (int i = 0; i < m->count; i++) {
         if (taught)
             teach_all(m, i);
-        if (test_below(random, 2))
+        if (test_below(random, 3))
             assert_true(test_wake_thread(m->devices[i]) || m->lossy);
     }
 }
