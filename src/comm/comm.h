@@ -38,7 +38,7 @@ struct acu_comm {
     /* With MPI, also where that only made NCCL's communicator. */
     const acui_mpi *mpi; /* NULL: not joined */
     int mpi_ranks;       /* processes */
-    /* The rest: thread.c, under its lock, or by its thread alone. */
+    /* The rest: thread.c and requests.c, under their lock, or by the thread alone. */
     uintptr_t handle; /* MPI's communicator */
     acui_request *first, *last;   /* to be posted, in order; lock */
     acui_request *posted;         /* posted, not over */
@@ -70,7 +70,7 @@ acu_elementwise acui_reduction_op(acu_reduction reduction); /* ACU_OP_ADD, ... *
 /* nccl.c: the same by NCCL. */
 acu_op *acui_collective_nccl(acu_comm *comm, const acui_collective *c, acu_site site);
 
-/* ---- thread.c ---- */
+/* ---- requests.c ---- */
 
 /* A collective of MPI's: referenced by the op that posts it, the op that waits for it, and, while
  * it has it, the thread. */
@@ -82,7 +82,7 @@ struct acui_request {
     acu_site site;
     acu_buffer *held[2]; /* what MPI reads and writes, from the post on */
 
-    /* Thread.c's. */
+    /* Requests.c's. */
     acui_request *next;
     uint64_t late_at;     /* of acui_now(); 0: it has not begun */
     int64_t *all;         /* the facts of all ranks */
@@ -99,6 +99,8 @@ void acui_request_drop(acui_request *request);
 acu_status acui_request_post(acui_request *request);
 /* End the promise when the request is over. */
 void acui_request_await(acui_request *request, acu_promise *promise);
+
+/* ---- thread.c ---- */
 
 /* Start MPI, and make a communicator like its world. Blocks. */
 acu_status acui_comm_join(acu_comm *comm, uint64_t timeout);
