@@ -38,10 +38,11 @@ ACU_API acu_op *acu_op_nms_by_class(acu_op *boxes, acu_op *scores, acu_op *class
 /*
  * Draw the edges of boxes [n, 4] into an image, which is changed in place and yielded (for one that
  * other operations read too: acu_draw_boxes(acu_dup(x), ...)): lines of this thickness, in pixels,
- * along the middle of which the box ends. `color` is four numbers, of which as many count as the
+ * along the middle of which the box ends. (Of a box with whole numbers, a line of thickness 1 takes
+ * the outermost pixels that are inside.) `color` is four numbers, of which as many count as the
  * image has channels, in the numbers of its dtype. With `which`, i64 [k] as acu_nms yields it, only
- * these boxes. For a batch of images, boxes and `which` have their number in front. Uses
- * options.layout.
+ * these boxes. For a batch of images, boxes and `which` have their number in front: [images, n, 4].
+ * Uses options.layout.
  */
 #define acu_draw_boxes(x, boxes, color, thickness, options)                                        \
     acu_op_draw_boxes(ACU_OPERAND(x), ACU_OPERAND(boxes), (color), (thickness), (options), ACU_SITE)

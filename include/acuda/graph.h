@@ -13,7 +13,10 @@
  * The tensors that the op reads and writes are fixed too. To give a replay other inputs, write the
  * tensors that it reads with any op: acu_zip(acu_copy(x, fresh), acu_replay(step)) copies first and
  * then replays, because both touch x. Tensors that the op itself makes (acu_zeros, acu_const, ...)
- * exist once, with the graph; each replay fills them anew.
+ * exist once, with the graph; each replay fills them anew. That is so for the host memory of an
+ * acu_to_host inside, too: the futures of all replays show the newest numbers, and a replay in
+ * flight may be writing them. Around a replay, acu_to_host(acu_first(acu_replay(step))), each
+ * submission has memory of its own.
  */
 #ifndef ACUDA_GRAPH_H
 #define ACUDA_GRAPH_H

@@ -134,7 +134,8 @@ typedef struct acu_image_options {
     acu_matrix matrix;
     acu_range range;
     acu_dtype dtype;       /* of the result; 0: the source's */
-    acu_pixels pixels;     /* of the result */
+    acu_pixels pixels;     /* of the result; 0: RGB of formats of planes, else the source's (BGR
+                            * stays BGR) */
     float mean[4];         /* for each channel of the result, of pixels from 0 to 1; 0: none */
     float deviation[4];    /* pixels are divided by these; 0: 1 */
     acu_border border;

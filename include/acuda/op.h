@@ -472,7 +472,8 @@ ACU_API void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site
 #define ACU_LAST SIZE_MAX
 ACU_API acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site);
 
-/* All values become shared: readable by several ops. */
+/* All values become shared: readable by several ops. (Those of an op that several use, by
+ * acu_op_retain, do so by themselves.) */
 #define acu_share(x) acu_op_share(ACU_OPERAND(x), ACU_SITE)
 /* All values become owned again. Fails with SHARED if another handle or view of one is left. */
 #define acu_own(x) acu_op_own(ACU_OPERAND(x), ACU_SITE)

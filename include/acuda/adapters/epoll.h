@@ -5,7 +5,8 @@
  *
  *   acu_epoll *gpu;
  *   acu_loop_options options = {.size = sizeof options, .fn = completed, .user = ACU_USER(server)};
- *   acu_epoll_start(epoll, (epoll_data_t){.ptr = &options}, queue, &options, &gpu);
+ *   acu_epoll_start(epoll, (epoll_data_t){.ptr = &gpu}, queue, &options, &gpu);
+ *                              (the address only tells the event from others; options are copied)
  *   while (running) {
  *       int count = acu_epoll_wait(gpu, events, 64, -1);    instead of epoll_wait
  *       for (int i = 0; i < count; i++)
