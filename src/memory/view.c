@@ -39,10 +39,10 @@ static acu_status check_dimension(const acu_tensor *tensor, int dimension, int m
 {
     char words[96];
     int rank = tensor->shape.rank + more;
+    *place = dimension < 0 ? dimension + rank : dimension;
     if (rank == 0)
         return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s, which has none", dimension,
                          acui_tensor_words(tensor, words));
-    *place = dimension < 0 ? dimension + rank : dimension;
     if (*place >= 0 && *place < rank)
         return ACU_OK;
     return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s: there are %d to %d, or -1 to -%d from the "
