@@ -181,7 +181,7 @@ typedef struct drawing {
 static acu_op *read_drawn(acu_planning *p, acui_draw *to, const acui_view *v)
 {
     const char *name = "draw_boxes";
-    char words[ACUI_OPS_WORDS];
+    char words[ACUI_OPS_WORDS], of_boxes[ACUI_OPS_WORDS];
     int64_t images = 0, count = 0;
     acu_op *failed = read_list(p, name, 1, &box_list, &images, &count, &to->boxes);
     if (failed)
@@ -195,9 +195,11 @@ static acu_op *read_drawn(acu_planning *p, acui_draw *to, const acui_view *v)
     to->count = count;
     to->has_which = p->count > 2;
     if (images != want || chosen != want)
-        return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "draw_boxes into %s: boxes, and indices, "
-                           "have the number of images in front where the image has it",
-                           acui_value_words(&p->values[0], words));
+        return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "draw_boxes into %s of boxes %s: boxes, "
+                           "and indices, have the number of images in front where the image has "
+                           "it",
+                           acui_value_words(&p->values[0], words),
+                           acui_value_words(&p->values[1], of_boxes));
     return NULL;
 }
 

@@ -62,8 +62,9 @@ acu_op *acui_view_of(acu_planning *p, const char *name, const acu_val *value, ac
                            "or f32, not %s", name, acui_value_words(value, words));
     if (view->channels > 4)
         return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "%s takes images of 1 to 4 channels: %s "
-                           "has %lld in %s", name, acui_value_words(value, words),
-                           (long long)view->channels, layout == ACU_CHW ? "CHW" : "HWC");
+                           "has %lld in %s, the layout that was given", name,
+                           acui_value_words(value, words), (long long)view->channels,
+                           layout == ACU_CHW ? "CHW" : "HWC");
     if (view->height > ACUI_IMAGE_SIDE || view->width > ACUI_IMAGE_SIDE ||
         view->images > ACUI_IMAGE_SIDE)
         return acu_op_fail(ACU_ERR_LIMIT, name, p->site, "%s takes at most %d pixels along a side, "

@@ -77,11 +77,13 @@ static const char *of_words(enum of of)
     return words[of];
 }
 
-/* Why there is no such operation of complex numbers; "" for others. */
-static const char *no_order(acu_elementwise kind, acu_dtype dtype)
+/* What to say of the dtype besides: why there is no such operation, or what to do; "": nothing. */
+static const char *hint(acu_elementwise kind, acu_dtype dtype)
 {
     bool orders = kind == ACU_OP_MIN || kind == ACU_OP_MAX || kind == ACU_OP_CLAMP ||
                   (kind >= ACU_OP_LT && kind <= ACU_OP_GE);
+    if (dtype == ACU_BOOL)
+        return "; acu_convert makes numbers of it";
     return orders && acui_is_complex(dtype) ? ": complex numbers have no order" : "";
 }
 
@@ -108,7 +110,7 @@ static acu_op *check_tensor(plan *e, size_t i)
     if (!takes(kinds[e->kind].of, dtype))
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s takes %s; operand %zu is %s%s",
                            e->name, of_words(kinds[e->kind].of), i, acui_value_words(value, words),
-                           no_order(e->kind, dtype));
+                           hint(e->kind, dtype));
     if (e->dtype && dtype != e->dtype)
         return acu_op_fail(ACU_ERR_DTYPE, e->name, e->p->site, "%s: operand %zu is %s, but one "
                            "before it is of %s; acu_convert makes them equal", e->name, i,

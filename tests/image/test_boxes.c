@@ -168,7 +168,7 @@ static void refusals(void **state)
     refuses(acu_draw_boxes(x, b, NULL, 2, NULL), ACU_ERR_INVALID, "NULL where a colour");
     refuses(acu_draw_boxes(x, b, color, 0, NULL), ACU_ERR_INVALID, "lines of 0 pixels");
     refuses(acu_draw_boxes(x, acu_zeros(ACU_F32, ACU_SHAPE(2, 5, 4)), color, 1, NULL),
-            ACU_ERR_SHAPE, "in front");
+            ACU_ERR_SHAPE, "of boxes f32 [2, 5, 4]: boxes, and indices, have");
     refuses(acu_draw_boxes(acu_broadcast_to(acu_zeros(ACU_U8, ACU_SHAPE(1, 1, 3)),
                                             ACU_SHAPE(4, 4, 3)), b, color, 1, NULL),
             ACU_ERR_SHARED, "share memory");

@@ -383,7 +383,8 @@ static void refusals(void **state)
                                       .sampling = ACU_TOP_LEFT},
                                      {.size = 0, .cubic = -1}};
     refuses(acu_resize(f64, 2, 2, NULL), ACU_ERR_DTYPE, "resize|u8, u16|f64 [4, 4]");
-    refuses(acu_resize(five, 2, 2, NULL), ACU_ERR_SHAPE, "1 to 4 channels|has 5 in HWC");
+    refuses(acu_resize(five, 2, 2, NULL), ACU_ERR_SHAPE,
+            "1 to 4 channels|has 5 in HWC, the layout that was given");
     refuses(acu_resize(acu_zeros(ACU_U8, ACU_SHAPE(4)), 2, 2, NULL), ACU_ERR_SHAPE, "2, 3 or 4");
     refuses(acu_resize(acu_scalar(acu_f32(1)), 2, 2, NULL), ACU_ERR_INVALID, "not a scalar");
     refuses(acu_resize(x, 0, 2, NULL), ACU_ERR_SHAPE, "0 rows of 2 pixels");

@@ -630,6 +630,8 @@ static void what_does_not_fit_is_refused(void **state)
     assert_fails(acu_sync(d, acu_exp(i), NULL), ACU_ERR_DTYPE,
                  "exp takes floating point|i32 [3, 4]");
     assert_fails(acu_sync(d, acu_bit_and(f, f), NULL), ACU_ERR_DTYPE, "bit_and takes integers");
+    assert_fails(acu_sync(d, acu_mul(f, acu_lt(f, f)), NULL), ACU_ERR_DTYPE,
+                 "mul takes numbers|bool [3, 4]|acu_convert");
     assert_fails(acu_sync(d, acu_add(u, 300), NULL), ACU_ERR_DTYPE, "operand 1|300|fit u8");
     assert_fails(acu_sync(d, acu_add(i, 0.5), NULL), ACU_ERR_DTYPE, "0.5|i32");
     assert_fails(acu_sync(d, acu_add(u, 2.0), NULL), ACU_ERR_DTYPE, "2, floating point|u8");
