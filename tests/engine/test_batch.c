@@ -138,10 +138,16 @@ static uint32_t count_queued(const bed *b)
 }
 
 /* It takes nothing until let_go. */
+/* The device's thread takes nothing from now on. It is started anew: one that runs may have looked
+ * whether it is paused, and be about to take what comes next. */
 static void hold(const bed *b)
 {
+    bool woken = test_thread_is_woken(b->device);
     teach_all(b, 1);
+    acui_dispatch_stop();
     atomic_store(&acui_dispatch_paused, true);
+    if (woken)
+        assert_true(test_wake_thread(b->device));
 }
 
 /* Once as many are queued: a runtime thread may still be planning them. */
