@@ -53,8 +53,10 @@ static acu_op *check_rank(const planned *x, size_t operand)
                                     "channels");
 }
 
-static acu_op *begin(planned *x, acu_planning *p, const request *r, size_t operands)
+/* The first `operands` are layers' tensors, and operand `of_x` has the shape of x. */
+static acu_op *begin(planned *x, acu_planning *p, size_t operands, size_t of_x)
 {
+    const request *r = p->data;
     memset(x, 0, sizeof *x);
     x->r = r;
     x->layer.p = p;
@@ -65,6 +67,7 @@ static acu_op *begin(planned *x, acu_planning *p, const request *r, size_t opera
     x->layer.dnn.key.kind = (int)r->kind;
     x->layer.dnn.epsilon = r->epsilon;
     x->layer.dnn.factor = r->factor;
+    x->x = shape_of(x, of_x);
     return NULL;
 }
 
@@ -104,10 +107,9 @@ static acu_op *plan_pool(acu_planning *p)
     planned x;
     acu_shape y;
     const request *r = p->data;
-    acu_op *failed = begin(&x, p, r, 1);
+    acu_op *failed = begin(&x, p, 1, 0);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 0);
     failed = find_places(&x, 0, &y);
     if (failed)
         return failed;
@@ -132,10 +134,9 @@ static acu_op *plan_pool_gradient(acu_planning *p)
 {
     planned x;
     acu_shape y;
-    acu_op *failed = begin(&x, p, p->data, 3);
+    acu_op *failed = begin(&x, p, 3, 2);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 2);
     failed = find_places(&x, 2, &y);
     for (size_t i = 0; i < 2 && !failed; i++)
         if (!acu_shape_equal(shape_of(&x, i), y))
@@ -176,10 +177,9 @@ static acu_op *plan_softmax(acu_planning *p)
 {
     planned x;
     const request *r = p->data;
-    acu_op *failed = begin(&x, p, r, 1);
+    acu_op *failed = begin(&x, p, 1, 0);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 0);
     failed = describe_lines(&x);
     if (failed)
         return failed;
@@ -197,10 +197,9 @@ static acu_op *plan_softmax(acu_planning *p)
 static acu_op *plan_softmax_gradient(acu_planning *p)
 {
     planned x;
-    acu_op *failed = begin(&x, p, p->data, 2);
+    acu_op *failed = begin(&x, p, 2, 0);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 0);
     failed = acu_shape_equal(shape_of(&x, 1), x.x)
                  ? describe_lines(&x)
                  : refuse(&x, 1, "it must have the shape of dy");
@@ -253,10 +252,9 @@ static acu_op *plan_norm(acu_planning *p)
     static const int8_t places[] = {-1, ACUI_DNN_MEAN, ACUI_DNN_VARIANCE, ACUI_DNN_W,
                                     ACUI_DNN_BIAS};
     planned x;
-    acu_op *failed = begin(&x, p, p->data, 1);
+    acu_op *failed = begin(&x, p, 1, 0);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 0);
     failed = check_norm(&x, 1);
     if (failed)
         return failed;
@@ -277,10 +275,9 @@ static acu_op *plan_norm_training(acu_planning *p)
                                     ACUI_DNN_VARIANCE};
     enum { RUNNING = 3 };
     planned x;
-    acu_op *failed = begin(&x, p, p->data, 1);
+    acu_op *failed = begin(&x, p, 1, 0);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 0);
     failed = check_norm(&x, 1);
     for (size_t i = RUNNING; i < p->count && !failed; i++)
         if (!acu_tensor_writable(p->values[i].tensor))
@@ -303,10 +300,9 @@ static acu_op *plan_norm_training(acu_planning *p)
 static acu_op *plan_norm_gradient(acu_planning *p)
 {
     planned x;
-    acu_op *failed = begin(&x, p, p->data, 2);
+    acu_op *failed = begin(&x, p, 2, 0);
     if (failed)
         return failed;
-    x.x = shape_of(&x, 0);
     failed = check_like_x(&x, 1);
     if (!failed)
         failed = check_norm(&x, 2);
