@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST = 4, F32 = 7, SUM = 0, THREADS = 4, EACH = 2, LAYERS = 8 };
 
@@ -39,20 +38,6 @@ typedef struct subject {
     int devices_of_step;
 } subject;
 
-static void must(int status, const char *what)
-{
-    if (status != 0)
-        bench_die("%s answered %d", what, status);
-}
-
-static void find(void *library, const char *symbol, void *field)
-{
-    void *address = dlsym(library, symbol);
-    if (!address)
-        bench_die("there is no %s", symbol);
-    memcpy(field, &address, sizeof address);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static bool find_nccl(subject *s)
@@ -64,11 +49,11 @@ static bool find_nccl(subject *s)
     void *library = dlopen(acu_vendor_path(ACU_VENDOR_NCCL), RTLD_NOW | RTLD_LOCAL);
     if (!library)
         bench_die("%s", dlerror());
-    find(library, "ncclCommInitAll", &s->nccl.init_all);
-    find(library, "ncclCommDestroy", &s->nccl.destroy);
-    find(library, "ncclGroupStart", &s->nccl.group_start);
-    find(library, "ncclGroupEnd", &s->nccl.group_end);
-    find(library, "ncclAllReduce", &s->nccl.all_reduce);
+    bench_find(library, "ncclCommInitAll", &s->nccl.init_all);
+    bench_find(library, "ncclCommDestroy", &s->nccl.destroy);
+    bench_find(library, "ncclGroupStart", &s->nccl.group_start);
+    bench_find(library, "ncclGroupEnd", &s->nccl.group_end);
+    bench_find(library, "ncclAllReduce", &s->nccl.all_reduce);
     return true;
 }
 
@@ -91,7 +76,7 @@ static bool open_devices(subject *s)
     MUST(acu_comm_open(&all, &s->comm));
     int ordinals[MOST] = {0, 1, 2, 3};
     bench_enter(s->b);
-    must(s->nccl.init_all(s->comms, s->count, ordinals), "ncclCommInitAll");
+    bench_call(s->nccl.init_all(s->comms, s->count, ordinals), "ncclCommInitAll");
     bench_leave(s->b);
     for (int i = 0; i < s->count; i++) {
         MUST_CU(s->b->cu->CtxSetCurrent(acu_device_context(s->devices[i])));
@@ -105,7 +90,7 @@ static void close_devices(subject *s)
 {
     for (int i = 0; i < s->count; i++) {
         MUST_CU(s->b->cu->CtxSetCurrent(acu_device_context(s->devices[i])));
-        must(s->nccl.destroy(s->comms[i]), "ncclCommDestroy");
+        bench_call(s->nccl.destroy(s->comms[i]), "ncclCommDestroy");
         MUST_CU(s->b->cu->StreamDestroy(s->streams[i]));
     }
     bench_leave(s->b);
@@ -149,13 +134,13 @@ static double reduce_acuda(void *user)
 
 static void call_by_hand(const subject *s, acu_tensor *const *tensors)
 {
-    must(s->nccl.group_start(), "ncclGroupStart");
+    bench_call(s->nccl.group_start(), "ncclGroupStart");
     for (int i = 0; i < s->count; i++) {
         void *at = (void *)(uintptr_t)acu_tensor_address(tensors[i]);
-        must(s->nccl.all_reduce(at, at, (size_t)acu_tensor_elements(tensors[i]), F32, SUM,
+        bench_call(s->nccl.all_reduce(at, at, (size_t)acu_tensor_elements(tensors[i]), F32, SUM,
                                 s->comms[i], s->streams[i]), "ncclAllReduce");
     }
-    must(s->nccl.group_end(), "ncclGroupEnd");
+    bench_call(s->nccl.group_end(), "ncclGroupEnd");
 }
 
 static void wait_by_hand(const subject *s)

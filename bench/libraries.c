@@ -7,7 +7,6 @@
 #include "harness/harness.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 enum { R_32F = 0, R_16F = 2, C_32F = 4, OP_N = 0, COMPUTE_32F = 68, FULL_REDUCTION = 16 };
 enum { PRODUCTS = 20, WORKSPACE = 32 << 20 };
@@ -53,20 +52,6 @@ typedef struct subject {
     CUgraphExec exec;
     int n, batch;
 } subject;
-
-static void must(int status, const char *what)
-{
-    if (status != 0)
-        bench_die("%s answered %d", what, status);
-}
-
-static void find(void *library, const char *symbol, void *field)
-{
-    void *address = dlsym(library, symbol);
-    if (!address)
-        bench_die("there is no %s", symbol);
-    memcpy(field, &address, sizeof address);
-}
 
 static void *open_library(const subject *s, acu_vendor vendor)
 {
@@ -119,19 +104,19 @@ static bool open_blas(subject *s)
     void *library = open_library(s, ACU_VENDOR_CUBLAS);
     if (!library)
         return false;
-    find(library, "cublasCreate_v2", &h->create);
-    find(library, "cublasDestroy_v2", &h->destroy);
-    find(library, "cublasSetStream_v2", &h->set_stream);
-    find(library, "cublasSetWorkspace_v2", &h->set_workspace);
-    find(library, "cublasSetMathMode", &h->set_math_mode);
-    find(library, "cublasAxpyEx", &h->axpy);
-    find(library, "cublasSgemv_v2", &h->gemv);
-    find(library, "cublasGemmEx", &h->gemm);
+    bench_find(library, "cublasCreate_v2", &h->create);
+    bench_find(library, "cublasDestroy_v2", &h->destroy);
+    bench_find(library, "cublasSetStream_v2", &h->set_stream);
+    bench_find(library, "cublasSetWorkspace_v2", &h->set_workspace);
+    bench_find(library, "cublasSetMathMode", &h->set_math_mode);
+    bench_find(library, "cublasAxpyEx", &h->axpy);
+    bench_find(library, "cublasSgemv_v2", &h->gemv);
+    bench_find(library, "cublasGemmEx", &h->gemm);
     bench_enter(s->b);
-    must(h->create(&h->handle), "cublasCreate");
-    must(h->set_stream(h->handle, s->stream), "cublasSetStream");
-    must(h->set_workspace(h->handle, at(s->memory), WORKSPACE), "cublasSetWorkspace");
-    must(h->set_math_mode(h->handle, FULL_REDUCTION), "cublasSetMathMode");
+    bench_call(h->create(&h->handle), "cublasCreate");
+    bench_call(h->set_stream(h->handle, s->stream), "cublasSetStream");
+    bench_call(h->set_workspace(h->handle, at(s->memory), WORKSPACE), "cublasSetWorkspace");
+    bench_call(h->set_math_mode(h->handle, FULL_REDUCTION), "cublasSetMathMode");
     bench_leave(s->b);
     return true;
 }
@@ -148,8 +133,8 @@ static double axpy_by_hand(void *user)
     static const float half = 0.5f;
     const subject *s = user;
     double start = bench_now_us();
-    must(s->blas.axpy(s->blas.handle, s->n, &half, R_32F, at(s->x), R_32F, 1, at(s->y), R_32F, 1,
-                      R_32F), "cublasAxpyEx");
+    bench_call(s->blas.axpy(s->blas.handle, s->n, &half, R_32F, at(s->x), R_32F, 1, at(s->y), R_32F,
+                            1, R_32F), "cublasAxpyEx");
     return sample_end(s, start);
 }
 
@@ -165,8 +150,8 @@ static double gemv_by_hand(void *user)
     static const float one = 1, zero = 0;
     const subject *s = user;
     double start = bench_now_us();
-    must(s->blas.gemv(s->blas.handle, OP_N, s->n, s->n, &one, at(s->z), s->n, at(s->x), 1, &zero,
-                      at(s->y), 1), "cublasSgemv");
+    bench_call(s->blas.gemv(s->blas.handle, OP_N, s->n, s->n, &one, at(s->z), s->n, at(s->x), 1,
+                            &zero, at(s->y), 1), "cublasSgemv");
     return sample_end(s, start);
 }
 
@@ -217,8 +202,9 @@ static double product_by_hand(void *user)
     static const float one = 1, zero = 0;
     const subject *s = user;
     double start = bench_now_us();
-    must(s->blas.gemm(s->blas.handle, OP_N, OP_N, s->n, s->n, s->n, &one, at(s->x), R_16F, s->n,
-                      at(s->y), R_16F, s->n, &zero, at(s->z), R_16F, s->n, COMPUTE_32F, -1),
+    bench_call(s->blas.gemm(s->blas.handle, OP_N, OP_N, s->n, s->n, s->n, &one, at(s->x), R_16F,
+                            s->n, at(s->y), R_16F, s->n, &zero, at(s->z), R_16F, s->n, COMPUTE_32F,
+                            -1),
          "cublasGemmEx");
     return sample_end(s, start);
 }
@@ -246,8 +232,9 @@ static void layers(subject *s, const char *what, int n, int samples)
 static void multiply(const subject *s)
 {
     static const float one = 1, zero = 0;
-    must(s->blas.gemm(s->blas.handle, OP_N, OP_N, s->n, s->n, s->n, &one, at(s->x), R_16F, s->n,
-                      at(s->y), R_16F, s->n, &zero, at(s->z), R_16F, s->n, COMPUTE_32F, -1),
+    bench_call(s->blas.gemm(s->blas.handle, OP_N, OP_N, s->n, s->n, s->n, &one, at(s->x), R_16F,
+                            s->n, at(s->y), R_16F, s->n, &zero, at(s->z), R_16F, s->n, COMPUTE_32F,
+                            -1),
          "cublasGemmEx");
 }
 
@@ -311,13 +298,13 @@ static bool open_fft(subject *s)
     void *library = open_library(s, ACU_VENDOR_CUFFT);
     if (!library)
         return false;
-    find(library, "cufftCreate", &h->create);
-    find(library, "cufftDestroy", &h->destroy);
-    find(library, "cufftSetAutoAllocation", &h->set_allocation);
-    find(library, "cufftXtMakePlanMany", &h->make);
-    find(library, "cufftSetStream", &h->set_stream);
-    find(library, "cufftSetWorkArea", &h->set_area);
-    find(library, "cufftXtExec", &h->run);
+    bench_find(library, "cufftCreate", &h->create);
+    bench_find(library, "cufftDestroy", &h->destroy);
+    bench_find(library, "cufftSetAutoAllocation", &h->set_allocation);
+    bench_find(library, "cufftXtMakePlanMany", &h->make);
+    bench_find(library, "cufftSetStream", &h->set_stream);
+    bench_find(library, "cufftSetWorkArea", &h->set_area);
+    bench_find(library, "cufftXtExec", &h->run);
     return true;
 }
 
@@ -327,14 +314,14 @@ static void plan_by_hand(subject *s)
     long long n = s->n;
     size_t bytes;
     bench_enter(s->b);
-    must(h->create(&h->plan), "cufftCreate");
-    must(h->set_allocation(h->plan, 0), "cufftSetAutoAllocation");
-    must(h->make(h->plan, 1, &n, &n, 1, n, C_32F, &n, 1, n, C_32F, s->batch, &bytes, C_32F),
+    bench_call(h->create(&h->plan), "cufftCreate");
+    bench_call(h->set_allocation(h->plan, 0), "cufftSetAutoAllocation");
+    bench_call(h->make(h->plan, 1, &n, &n, 1, n, C_32F, &n, 1, n, C_32F, s->batch, &bytes, C_32F),
          "cufftXtMakePlanMany");
     if (bytes > WORKSPACE)
         bench_die("a plan needs %zu bytes", bytes);
-    must(h->set_area(h->plan, at(s->memory)), "cufftSetWorkArea");
-    must(h->set_stream(h->plan, s->stream), "cufftSetStream");
+    bench_call(h->set_area(h->plan, at(s->memory)), "cufftSetWorkArea");
+    bench_call(h->set_stream(h->plan, s->stream), "cufftSetStream");
     bench_leave(s->b);
 }
 
@@ -349,7 +336,7 @@ static double fft_by_hand(void *user)
 {
     const subject *s = user;
     double start = bench_now_us();
-    must(s->fft.run(s->fft.plan, at(s->x), at(s->y), -1), "cufftXtExec");
+    bench_call(s->fft.run(s->fft.plan, at(s->x), at(s->y), -1), "cufftXtExec");
     return sample_end(s, start);
 }
 
@@ -367,7 +354,7 @@ static void transforms(subject *s, const char *what, int batch, int samples, dou
                                {"cuFFT", fft_by_hand, s, goal, 0}}};
     bench_compare(s->b, &row);
     bench_enter(s->b);
-    must(s->fft.destroy(s->fft.plan), "cufftDestroy");
+    bench_call(s->fft.destroy(s->fft.plan), "cufftDestroy");
     bench_leave(s->b);
     drop(s);
 }
@@ -388,7 +375,7 @@ int main(int argc, char **argv)
         graphs(&s, "20 products of 1024 x 1024 f16 in a graph", 1024, 400);
         graphs(&s, "20 products of 4096 x 4096 f16 in a graph", 4096, 60);
         bench_enter(&b);
-        must(s.blas.destroy(s.blas.handle), "cublasDestroy");
+        bench_call(s.blas.destroy(s.blas.handle), "cublasDestroy");
         bench_leave(&b);
     }
     if (open_fft(&s)) {

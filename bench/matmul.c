@@ -6,7 +6,6 @@
 #include "harness/harness.h"
 
 #include <dlfcn.h>
-#include <string.h>
 
 /* Values of cuBLAS's enumerations. */
 enum { OP_N = 0, FULL_REDUCTION = 16, R_32F = 0, R_16F = 2, R_16BF = 14 };
@@ -47,20 +46,6 @@ typedef struct subject {
 
 /* ---- cuBLAS ---------------------------------------------------------------------------------- */
 
-static void must_blas(int status, const char *what)
-{
-    if (status != 0)
-        bench_die("%s answered %d", what, status);
-}
-
-static void find(void *library, const char *symbol, void *field)
-{
-    void *address = dlsym(library, symbol);
-    if (!address)
-        bench_die("cuBLAS has no %s", symbol);
-    memcpy(field, &address, sizeof address);
-}
-
 static void open_by_hand(subject *s)
 {
     by_hand *h = &s->hand;
@@ -69,17 +54,17 @@ static void open_by_hand(subject *s)
     void *library = dlopen(acu_vendor_path(ACU_VENDOR_CUBLAS), RTLD_NOW | RTLD_LOCAL);
     if (!library)
         bench_die("%s", dlerror());
-    find(library, "cublasCreate_v2", &h->create);
-    find(library, "cublasDestroy_v2", &h->destroy);
-    find(library, "cublasSetStream_v2", &h->set_stream);
-    find(library, "cublasSetMathMode", &h->set_math_mode);
-    find(library, "cublasGemmStridedBatchedEx", &h->gemm);
-    find(library, "cublasGemmEx", &h->gemm_one);
+    bench_find(library, "cublasCreate_v2", &h->create);
+    bench_find(library, "cublasDestroy_v2", &h->destroy);
+    bench_find(library, "cublasSetStream_v2", &h->set_stream);
+    bench_find(library, "cublasSetMathMode", &h->set_math_mode);
+    bench_find(library, "cublasGemmStridedBatchedEx", &h->gemm);
+    bench_find(library, "cublasGemmEx", &h->gemm_one);
     bench_enter(s->b);
     MUST_CU(s->b->cu->StreamCreate(&h->stream, 1));
-    must_blas(h->create(&h->handle), "cublasCreate");
-    must_blas(h->set_stream(h->handle, h->stream), "cublasSetStream");
-    must_blas(h->set_math_mode(h->handle, FULL_REDUCTION), "cublasSetMathMode");
+    bench_call(h->create(&h->handle), "cublasCreate");
+    bench_call(h->set_stream(h->handle, h->stream), "cublasSetStream");
+    bench_call(h->set_math_mode(h->handle, FULL_REDUCTION), "cublasSetMathMode");
     bench_leave(s->b);
 }
 
@@ -88,7 +73,7 @@ static void close_by_hand(subject *s)
     if (!s->hand.handle)
         return;
     bench_enter(s->b);
-    must_blas(s->hand.destroy(s->hand.handle), "cublasDestroy");
+    bench_call(s->hand.destroy(s->hand.handle), "cublasDestroy");
     MUST_CU(s->b->cu->StreamDestroy(s->hand.stream));
     bench_leave(s->b);
 }
@@ -107,11 +92,11 @@ static void multiply_by_hand(const subject *s)
     int n = w->n;
     long long stride = (long long)n * n;
     if (w->batches == 1)
-        must_blas(h->gemm_one(h->handle, OP_N, OP_N, n, n, n, &one, address_of(s->x), w->type, n,
+        bench_call(h->gemm_one(h->handle, OP_N, OP_N, n, n, n, &one, address_of(s->x), w->type, n,
                               address_of(s->a), w->type, n, &zero, address_of(s->c), w->type, n,
                               w->compute, -1), "cublasGemmEx");
     else
-        must_blas(h->gemm(h->handle, OP_N, OP_N, n, n, n, &one, address_of(s->x), w->type, n,
+        bench_call(h->gemm(h->handle, OP_N, OP_N, n, n, n, &one, address_of(s->x), w->type, n,
                           stride, address_of(s->a), w->type, n, stride, &zero, address_of(s->c),
                           w->type, n, stride, w->batches, w->compute, -1),
                   "cublasGemmStridedBatchedEx");

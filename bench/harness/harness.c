@@ -2,6 +2,7 @@
 /* What all benchmarks share (harness.h): options, the device, giving up, time. */
 #include "harness.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,20 @@ void bench_must_cu(unsigned result, const char *what, const char *file, int line
 {
     if (result != 0)
         bench_die("%s:%d: %s: %s", file, line, what, acu_driver_result_name(result));
+}
+
+void bench_call(int status, const char *what)
+{
+    if (status != 0)
+        bench_die("%s answered %d", what, status);
+}
+
+void bench_find(void *library, const char *symbol, void *field)
+{
+    void *address = dlsym(library, symbol);
+    if (!address)
+        bench_die("there is no %s", symbol);
+    memcpy(field, &address, sizeof address);
 }
 
 static void complain(const char *format, va_list args)

@@ -60,6 +60,11 @@ void bench_must(acu_status status, const char *what, const char *file, int line)
 void bench_must_cu(unsigned result, const char *what, const char *file, int line);
 _Noreturn void bench_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Ends the bench unless a call of a vendor's library has answered 0. */
+void bench_call(int status, const char *what);
+/* A function of a library that dlopen gave: *field is a pointer to it. Ends the bench where there
+ * is none. */
+void bench_find(void *library, const char *symbol, void *field);
 #define MUST(call) bench_must((call), #call, __FILE__, __LINE__)
 #define MUST_CU(call) bench_must_cu((call), #call, __FILE__, __LINE__)
 
