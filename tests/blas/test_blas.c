@@ -429,17 +429,7 @@ static void without_memory(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_blas();
-    for (uint64_t n = 1;; n++) {
-        acu_debug_fail_alloc(n, false);
-        acu_op *x = acu_ones(ACU_F32, ACU_SHAPE(6));
-        acu_status status = acu_sync(device, acu_blas_scal(2, x), NULL);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, scaled);
     with_end(device);
 }
 

@@ -645,16 +645,7 @@ static void without_memory(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_lt();
-    for (uint64_t n = 1;; n++) {
-        acu_debug_fail_alloc(n, false);
-        acu_status status = acu_sync(device, kept_layer(), NULL);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, kept_layer);
     with_end(device);
 }
 

@@ -20,6 +20,22 @@ static inline acu_device *open_dnn(void)
     return with_library(ACU_VENDOR_CUDNN, "dnn/libfake_cudnn.so");
 }
 
+/* A device where acuda does not find cuDNN, and its end. */
+static inline acu_device *open_without_dnn(void)
+{
+    const acu_vendor_settings off = {.size = sizeof off, .off = true};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &off));
+    return test_open();
+}
+
+static inline void end_without_dnn(acu_device *device)
+{
+    const acu_vendor_settings on = {.size = sizeof on};
+    test_close(device);
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &on));
+    test_leaks_none();
+}
+
 /* ---- numbers in order of the dimensions ---- */
 
 static inline size_t layer_at(acu_shape shape, const int64_t *index)
@@ -41,9 +57,8 @@ static inline bool layer_next(acu_shape shape, int64_t *index)
 }
 
 /* Multiples of 1/16 in (-1, 1), which all dtypes have exactly. */
-static inline double *layer_numbers(acu_shape shape, acu_dtype dtype)
+static inline double *layer_numbers(acu_shape shape)
 {
-    (void)dtype;
     size_t n = (size_t)acu_shape_elements(shape);
     double *numbers = malloc((n + 1) * sizeof *numbers);
     with_random(&layer_random, numbers, n);

@@ -67,8 +67,8 @@ static acu_tensor *by_rows(acu_device *device, acu_dtype dtype, acu_shape shape,
 static void attend(acu_device *device, const attention *a, acu_dtype dtype, int how)
 {
     acu_shape of_q = shape_of(a, false), of_k = shape_of(a, true);
-    double *q = layer_numbers(of_q, dtype), *k = layer_numbers(of_k, dtype),
-           *v = layer_numbers(of_k, dtype);
+    double *q = layer_numbers(of_q), *k = layer_numbers(of_k),
+           *v = layer_numbers(of_k);
     acu_attention_options o = {.size = sizeof o, .causal = how & 1, .scale = how & 4 ? 0.5 : 0};
     double *want = expected(a, o.causal, how & 4 ? 0.5 : 1 / sqrt((double)a->width), q, k, v);
     int gaps = how & 8 ? 4 : 0;
@@ -114,14 +114,10 @@ static void attentions(void **state)
 static void without_cudnn(void **state)
 {
     (void)state;
-    acu_vendor_settings off = {.size = sizeof off, .off = true}, on = {.size = sizeof on};
-    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &off));
-    acu_device *device = test_open();
+    acu_device *device = open_without_dnn();
     for (int how = 0; how < 4; how++)
         attend(device, &grouped, ACU_F16, how);
-    test_close(device);
-    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &on));
-    test_leaks_none();
+    end_without_dnn(device);
 }
 
 static void refuses(acu_device *device, acu_dtype dtype, acu_shape q, acu_shape k, acu_shape v,

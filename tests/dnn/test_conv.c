@@ -31,7 +31,7 @@ static acu_dnn_conv_options options_of(const conv *c)
     return o;
 }
 
-static numbers numbers_of(const conv *c, acu_dtype dtype)
+static numbers numbers_of(const conv *c)
 {
     numbers n = {.x = {.rank = c->rank + 2, .dim = {c->batch, c->channels}},
                  .w = {.rank = c->rank + 2, .dim = {c->filters, c->channels / c->groups}},
@@ -42,10 +42,10 @@ static numbers numbers_of(const conv *c, acu_dtype dtype)
         n.y.dim[i + 2] = (c->n[i] + 2 * c->padding[i] - c->dilation[i] * (c->window[i] - 1) - 1) /
                              c->stride[i] + 1;
     }
-    n.at_x = layer_numbers(n.x, dtype);
-    n.at_w = layer_numbers(n.w, dtype);
-    n.at_y = layer_numbers(n.y, dtype);
-    n.bias = layer_numbers(ACU_SHAPE(c->filters), dtype);
+    n.at_x = layer_numbers(n.x);
+    n.at_w = layer_numbers(n.w);
+    n.at_y = layer_numbers(n.y);
+    n.bias = layer_numbers(ACU_SHAPE(c->filters));
     return n;
 }
 
@@ -119,7 +119,7 @@ static double activated(acu_dnn_activation how, double v)
 static void forward(acu_device *device, const conv *c, acu_dtype dtype, int how,
                     acu_dnn_activation activation)
 {
-    numbers n = numbers_of(c, dtype);
+    numbers n = numbers_of(c);
     size_t count = (size_t)acu_shape_elements(n.y);
     double *want = calloc(count, sizeof *want);
     acu_dnn_conv_options o = options_of(c);
@@ -165,7 +165,7 @@ static void forwards(void **state)
 
 static void gradients_of(acu_device *device, const conv *c, acu_dtype dtype, int how)
 {
-    numbers n = numbers_of(c, dtype);
+    numbers n = numbers_of(c);
     double *dx = calloc((size_t)acu_shape_elements(n.x), sizeof *dx);
     double *dw = calloc((size_t)acu_shape_elements(n.w), sizeof *dw);
     acu_dnn_conv_options o = options_of(c);
@@ -205,7 +205,7 @@ static void gradients(void **state)
 /* bits: 1 a target with the channels last, 2 one with gaps */
 static void goes_to(acu_device *device, int how)
 {
-    numbers n = numbers_of(&plain, ACU_F32);
+    numbers n = numbers_of(&plain);
     size_t count = (size_t)acu_shape_elements(n.y);
     double *want = calloc(count, sizeof *want), *have = calloc(count, sizeof *have);
     acu_dnn_conv_options o = options_of(&plain);
@@ -251,7 +251,7 @@ static void in_a_graph(void **state)
 {
     (void)state;
     acu_device *device = open_dnn();
-    numbers n = numbers_of(&plain, ACU_F32);
+    numbers n = numbers_of(&plain);
     size_t count = (size_t)acu_shape_elements(n.w);
     double *dw = calloc(count, sizeof *dw);
     acu_dnn_conv_options o = options_of(&plain);
@@ -370,9 +370,7 @@ static void with_less_memory(void **state)
 static void without_cudnn(void **state)
 {
     (void)state;
-    acu_vendor_settings off = {.size = sizeof off, .off = true}, on = {.size = sizeof on};
-    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &off));
-    acu_device *device = test_open();
+    acu_device *device = open_without_dnn();
     for (int how = 0; how < 4; how++)
         forward(device, &plain, ACU_F32, how, (acu_dnn_activation)how);
     forward(device, &line, ACU_F16, 2, ACU_DNN_SILU);
@@ -387,9 +385,7 @@ static void without_cudnn(void **state)
                                             ACU_SHAPE(1, 2, 4, 4), &o);
     assert_fails(acu_sync(device, dx, NULL), ACU_ERR_NOT_FOUND,
                  "cuDNN is switched off by acu_vendor_configure");
-    test_close(device);
-    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &on));
-    test_leaks_none();
+    end_without_dnn(device);
 }
 
 #if ACUDA_WITH_SOFTCUDA
@@ -534,16 +530,7 @@ static void without_memory(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_dnn();
-    for (uint64_t n = 1;; n += test_thin()) {
-        acu_debug_fail_alloc(n, false);
-        acu_status status = acu_sync(device, layer(), NULL);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, layer);
     with_end(device);
 }
 

@@ -91,7 +91,7 @@ static void pool(acu_device *device, const pooling *p, acu_pooling kind, acu_dty
     acu_shape shape = p->x;
     for (int i = 2; i < shape.rank; i++)
         shape.dim[i] = s.out[4 - shape.rank + i - 2];
-    double *dy = layer_numbers(shape, dtype);
+    double *dy = layer_numbers(shape);
     spread(x, (size_t)acu_shape_elements(p->x));
     pool_all(&s, kind, x, NULL, y, NULL);
     acu_tensor *from = layer_tensor(device, dtype, p->x, x, how), *result;
@@ -129,7 +129,7 @@ static void softmax(acu_device *device, acu_dtype dtype, acu_shape shape, int al
                     bool backward)
 {
     size_t n = (size_t)acu_shape_elements(shape), inner = 1;
-    double *x = layer_numbers(shape, dtype), *dy = layer_numbers(shape, dtype), y[MOST], dx[MOST];
+    double *x = layer_numbers(shape), *dy = layer_numbers(shape), y[MOST], dx[MOST];
     int64_t len = shape.dim[along];
     for (int i = along + 1; i < shape.rank; i++)
         inner *= (size_t)shape.dim[i];
@@ -314,9 +314,7 @@ static void batch_norms(void **state)
 static void without_cudnn(void **state)
 {
     (void)state;
-    acu_vendor_settings off = {.size = sizeof off, .off = true}, on = {.size = sizeof on};
-    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &off));
-    acu_device *device = test_open();
+    acu_device *device = open_without_dnn();
     for (int how = 0; how < 2; how++)
         pool(device, &plane, ACU_POOL_MEAN, ACU_F32, how, false);
     double ones[] = {1, 1};
@@ -327,9 +325,7 @@ static void without_cudnn(void **state)
     acu_op *y = acu_ones(ACU_F32, ACU_SHAPE(3, 5));
     assert_fails(acu_sync(device, acu_dnn_softmax_gradient(acu_op_retain(y), y, 0), NULL),
                  ACU_ERR_NOT_FOUND, "cuDNN is switched off");
-    test_close(device);
-    assert_works(acu_vendor_configure(ACU_VENDOR_CUDNN, &on));
-    test_leaks_none();
+    end_without_dnn(device);
 }
 
 static acu_op *ones(acu_shape shape)
@@ -397,20 +393,7 @@ static void without_memory(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_dnn();
-    for (uint64_t n = 1;; n += test_thin()) {
-        acu_future *future = NULL;
-        acu_debug_fail_alloc(n, false);
-        acu_status status = acu_submit(device, everything(), NULL, &future);
-        if (status == ACU_OK)
-            status = acu_future_wait(future, ACU_FOREVER);
-        acu_future_release(future);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, everything);
     with_end(device);
 }
 

@@ -274,21 +274,17 @@ static void failures(void **state)
     with_end(device);
 }
 
+static acu_op *transformed(void)
+{
+    return acu_fft(ones(12), 1, ACU_FORWARD);
+}
+
 static void without_memory(void **state)
 {
     (void)state;
     test_software_only();
     acu_device *device = open_fft();
-    for (uint64_t n = 1;; n++) {
-        acu_debug_fail_alloc(n, false);
-        acu_status status = acu_sync(device, acu_fft(ones(12), 1, ACU_FORWARD), NULL);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, transformed);
     with_end(device);
 }
 

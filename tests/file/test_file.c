@@ -278,16 +278,7 @@ static void without_memory(void **state)
     uint8_t *data = make_file(3 << 20);
     acu_device *device = test_open();
     copied = open_it(ACU_FILE_WRITE);
-    for (uint64_t n = 1;; n += test_thin()) {
-        acu_debug_fail_alloc(n, false);
-        acu_status status = acu_sync(device, copy_a_little(), NULL);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, copy_a_little);
     end(device, copied, data);
 }
 

@@ -403,20 +403,7 @@ static void without_memory(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_solver();
-    for (uint64_t n = 1;; n += test_thin()) {
-        acu_future *future = NULL;
-        acu_debug_fail_alloc(n, false);
-        acu_status status = acu_submit(device, everything(), NULL, &future);
-        if (status == ACU_OK)
-            status = acu_future_wait(future, ACU_FOREVER);
-        acu_future_release(future);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, everything);
     with_end(device);
 }
 

@@ -245,23 +245,19 @@ static void refusals(void **state)
     test_leaks_none();
 }
 
+static acu_op *sorted_rows(void)
+{
+    acu_op *op = acu_coo_sort(indices(ACU_I64, row_at, COUNT), indices(ACU_I64, column_at, COUNT),
+                              all_values(), COLS);
+    return acu_nth(op, 0);
+}
+
 static void without_memory(void **state)
 {
     (void)state;
     test_software_only();
     acu_device *device = test_open();
-    for (uint64_t n = 1;; n += test_thin()) {
-        acu_debug_fail_alloc(n, false);
-        acu_op *op = acu_coo_sort(indices(ACU_I64, row_at, COUNT),
-                                  indices(ACU_I64, column_at, COUNT), all_values(), COLS);
-        acu_status status = acu_sync(device, acu_nth(op, 0), NULL);
-        bool reached = acu_debug_alloc_count() >= n;
-        acu_debug_fail_alloc(0, false);
-        if (status != ACU_OK)
-            assert_int_equal(status, ACU_ERR_NO_MEMORY);
-        if (!reached)
-            break;
-    }
+    test_fail_each_alloc(device, sorted_rows);
     test_close(device);
     test_leaks_none();
 }

@@ -162,6 +162,23 @@ void test_fail_each_call(void (*before)(void), acu_op *(*make)(void))
     }
 }
 
+void test_fail_each_alloc(acu_device *device, acu_op *(*make)(void))
+{
+    bool through = false;
+    for (uint64_t n = 1; !through; n += test_thin()) {
+        acu_future *future = NULL;
+        acu_debug_fail_alloc(n, false);
+        acu_status status = acu_submit(device, make(), NULL, &future);
+        if (status == ACU_OK)
+            status = acu_future_wait(future, ACU_FOREVER);
+        acu_future_release(future);
+        through = acu_debug_alloc_count() < n;
+        acu_debug_fail_alloc(0, false);
+        if (status != ACU_OK)
+            assert_int_equal(status, ACU_ERR_NO_MEMORY);
+    }
+}
+
 acu_future *test_submit(acu_device *device, acu_op *op)
 {
     acu_future *future = NULL;

@@ -52,6 +52,10 @@ bool test_can_share(acu_device *device);
  * `before`, which may be NULL, is called first, then the op that `make` returns is waited for. It
  * must succeed or fail, and harm nothing else. */
 void test_fail_each_call(void (*before)(void), acu_op *(*make)(void));
+/* Makes each allocation (or one of test_thin) on the host fail once, while the op that `make`
+ * returns is made, submitted to the device and waited for: it must succeed, or fail with
+ * NO_MEMORY. */
+void test_fail_each_alloc(acu_device *device, acu_op *(*make)(void));
 
 /* Submits with default options; must succeed. */
 acu_future *test_submit(acu_device *device, acu_op *op);
