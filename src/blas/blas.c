@@ -189,6 +189,7 @@ static acu_op *plan(acu_planning *p)
     acui_vendor_call call = {.library = &acui_library_CUBLAS,
                              .name = k->name,
                              .fn = k->fn,
+                             .repeats = ACUI_REPEATED,
                              .data = &r.blas,
                              .bytes = sizeof r.blas};
     return acu_op_nth(acui_vendor_op(&call, args, count, p->site), count - 1, p->site);

@@ -11,17 +11,19 @@
 typedef struct acui_array {
     int rows, columns; /* a vector has rows only */
     int step;          /* of a vector; of a matrix, from a row (`by_rows`) or column to the next */
-    bool by_rows;
+    int by_rows;       /* 0 or 1 */
 } acui_array;
 
+/* Compared as bytes, and so without padding. */
 typedef struct acui_blas {
-    acu_dtype dtype;
     double alpha, beta;
+    acu_dtype dtype;
     acu_side side;
     acu_uplo uplo;
-    bool unit;
+    int unit;         /* 0 or 1 */
     acui_array at[3]; /* the operands, as they are in memory */
 } acui_blas;
+_Static_assert(sizeof(acui_blas) == 2 * sizeof(double) + 16 * sizeof(int), "no padding");
 
 acu_status acui_blas_axpy(acui_vendor_work *work);
 acu_status acui_blas_scal(acui_vendor_work *work);

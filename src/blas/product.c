@@ -492,7 +492,7 @@ static acu_op *call(planned *x)
                              .data = lt,
                              .bytes = sizeof *lt,
                              .key_bytes = sizeof lt->key,
-                             .repeats = true};
+                             .repeats = ACUI_REPEATED};
     acu_op *op = acui_vendor_op(&call, args, count, p->site);
     if (!second)
         return acu_op_nth(op, 0, p->site);

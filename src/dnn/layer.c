@@ -224,6 +224,7 @@ acu_op *acui_layer_call(acui_layer *l, size_t results)
     acui_vendor_call call = {.library = &acui_library_CUDNN,
                              .name = l->name,
                              .fn = acui_dnn_run,
+                             .repeats = ACUI_REPEATED,
                              .data = &l->dnn,
                              .bytes = sizeof l->dnn,
                              .key_bytes = sizeof l->dnn.key};

@@ -155,7 +155,7 @@ static acu_op *plan(acu_planning *p)
     acui_vendor_call call = {.library = &acui_library_CUFFT,
                              .name = name,
                              .fn = acui_fft_run,
-                             .repeats = true,
+                             .repeats = ACUI_REPEATED,
                              .data = &fft,
                              .bytes = sizeof fft,
                              .key_bytes = sizeof fft.key};

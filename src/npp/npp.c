@@ -248,6 +248,7 @@ static acu_op *plan(acu_planning *p)
                                                          : &acui_library_NPPIG,
                              .name = names[r.kind],
                              .fn = calls[r.kind],
+                             .repeats = r.kind == BATCH ? ACUI_REPEATED_THERE : ACUI_REPEATED,
                              .data = &data,
                              .bytes = sizeof data.npp};
     if (r.kind == BATCH)

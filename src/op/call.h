@@ -13,16 +13,24 @@
 acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
                              const acu_val *values);
 
+/* What makes a call enqueue the same work: all of this, and the addresses of its values. */
+typedef struct acui_call_form {
+    const void *data;
+    size_t bytes;
+    uintptr_t what; /* more that has to be equal */
+    bool fixed; /* what is captured reads data that is the graph's, and may be read while the call
+                 * would be captured anew: so a graph is for the same addresses only */
+} acui_call_form;
+
 /* What the call needs before it can be made. */
 struct acui_own_call {
     /* Begin to get that, on the device; *behind: the point to wait for, held by the op; NULL:
      * nothing to wait for. Called once, when the op is planned. */
     acu_status (*begin)(void *user, acu_device *device, acui_point **behind);
     void (*wait)(void *user); /* until it is there, or never will be; blocks */
-    /* For cached graphs: what the call depends on, besides the addresses of its values, as bytes
-     * that are equal for calls that enqueue the same work; NULL: that can not be told (or there is
-     * no such function). *what: more that has to be equal. */
-    const void *(*form)(void *user, size_t *bytes, uintptr_t *what);
+    /* For cached graphs: what the call depends on, besides the addresses of its values. False: that
+     * can not be told, as where there is no such function. */
+    bool (*form)(void *user, acui_call_form *form);
     /* Keeps what such work needs beyond the op, until it is let go. */
     void *(*hold)(void *user);
     void (*let_go)(void *held);

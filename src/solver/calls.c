@@ -324,25 +324,22 @@ acu_status acui_syevd(acui_vendor_work *work)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* A list on the device of where the matrices of value i begin. The driver takes small pieces of
- * host memory before it returns. */
+/* A list on the device of where the matrices of value i begin. */
 static acu_status list(acui_vendor_work *work, size_t i, int64_t elements, void ***where)
 {
-    enum { EACH = 2048 };
     const acui_solver *s = work->data;
     size_t bytes = (size_t)elements * (s->type == ACUI_CUDA_R_64F ? 8 : 4);
-    CUdeviceptr piece[EACH], first = (uintptr_t)AT(i);
-    void *memory;
-    ACUI_TRY(acui_vendor_scratch(work, (size_t)s->batches * sizeof *piece, &memory));
+    CUdeviceptr *at = ACUI_NEW_ARRAY(CUdeviceptr, (size_t)s->batches);
+    void *memory = NULL;
+    if (!at)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a list of %lld matrices",
+                         (long long)s->batches);
+    for (int64_t k = 0; k < s->batches; k++)
+        at[k] = (uintptr_t)AT(i) + (uint64_t)k * bytes;
+    acu_status st = acui_vendor_upload(work, at, (size_t)s->batches * sizeof *at, &memory);
+    acui_free(at);
     *where = memory;
-    for (int64_t from = 0; from < s->batches; from += EACH) {
-        int64_t count = s->batches - from < EACH ? s->batches - from : EACH;
-        for (int64_t k = 0; k < count; k++)
-            piece[k] = first + (uint64_t)(from + k) * bytes;
-        ACUI_TRY(ACUI_DEV(work->device, MemcpyHtoDAsync, (uintptr_t)(*where + from), piece,
-                          (size_t)count * sizeof *piece, work->stream));
-    }
-    return ACU_OK;
+    return st;
 }
 
 acu_status acui_potrf_batched(acui_vendor_work *work)

@@ -188,6 +188,7 @@ static acu_op *plan(acu_planning *p)
     acui_vendor_call call = {.library = &acui_library_CUSPARSE,
                              .name = k->name,
                              .fn = k->fn,
+                             .repeats = ACUI_REPEATED,
                              .data = &s,
                              .bytes = sizeof s};
     return acu_op_nth(acui_vendor_op(&call, args, k->count + 1, p->site), 0, p->site);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Temporary host memory, which graphs use again and again. */
+/* Temporary host memory. */
 typedef struct kept_memory {
     struct kept_memory *next;
     _Alignas(16) char memory[];
@@ -57,12 +57,14 @@ static void wait_for(void *user)
 
 /* ---- cached graphs --------------------------------------------------------------------------- */
 
-static const void *form(void *user, size_t *bytes, uintptr_t *what)
+static bool form(void *user, acui_call_form *form)
 {
     const vendor_call *v = user;
-    *bytes = v->call.bytes;
-    *what = (uintptr_t)v->call.fn;
-    return v->call.repeats ? v->data : NULL;
+    *form = (acui_call_form){.data = v->data,
+                             .bytes = v->call.bytes,
+                             .what = (uintptr_t)v->call.fn,
+                             .fixed = v->call.repeats == ACUI_REPEATED_THERE};
+    return v->call.repeats != ACUI_NOT_REPEATED;
 }
 
 static void *hold(void *user)
@@ -100,7 +102,7 @@ static acu_status run(void *user, CUstream stream, const acu_val *values, size_t
     return st;
 }
 
-acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memory)
+static acu_status scratch(acui_vendor_work *work, size_t bytes, bool keep, void **memory)
 {
     CUdeviceptr *at = &work->scratch[work->scratch_count];
     acu_device *device = work->device;
@@ -109,7 +111,7 @@ acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memo
         return ACU_OK;
     if (acui_capturing(work->stream)) { /* what is allocated there would be a node of the graph */
         CUdeviceptr kept;
-        ACUI_TRY(acui_capture_memory(work->stream, bytes, &kept));
+        ACUI_TRY(acui_capture_memory(work->stream, bytes, keep, &kept));
         *memory = (void *)(uintptr_t)kept;
         return ACU_OK;
     }
@@ -122,11 +124,18 @@ acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memo
     return ACU_OK;
 }
 
+acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memory)
+{
+    return scratch(work, bytes, false, memory);
+}
+
 acu_status acui_vendor_host_scratch(acui_vendor_work *work, size_t bytes, void **memory)
 {
     *memory = NULL;
     if (bytes == 0)
         return ACU_OK;
+    if (acui_capturing(work->stream))
+        return acui_capture_host_memory(work->stream, bytes, memory);
     kept_memory *k = bytes < SIZE_MAX / 2 ? acui_alloc(sizeof *k + bytes) : NULL;
     if (!k)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s, which wants %zu bytes",
@@ -145,7 +154,7 @@ acu_status acui_vendor_upload(acui_vendor_work *work, const void *data, size_t b
                               void **memory)
 {
     acu_device *device = work->device;
-    ACUI_TRY(acui_vendor_scratch(work, bytes, memory));
+    ACUI_TRY(scratch(work, bytes, true, memory));
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)*memory;
     if (!acui_capturing(work->stream))
         return ACUI_DEV(device, MemcpyHtoDAsync, at, data, bytes, work->stream);

@@ -25,6 +25,14 @@ typedef struct acui_vendor_work {
 /* Enqueue on work->stream, with the device's context current. On failure the record is set. */
 typedef acu_status (*acui_vendor_fn)(acui_vendor_work *work);
 
+/* Whether cached graphs can have the call: what it enqueues depends on the data, all of whose bytes
+ * are set, and on the addresses of its values alone. */
+typedef enum acui_vendor_repeats {
+    ACUI_NOT_REPEATED, /* it does not; or the library waits, or reads results, in the call */
+    ACUI_REPEATED,
+    ACUI_REPEATED_THERE /* it takes host memory, or uploads: so only at the same addresses */
+} acui_vendor_repeats;
+
 typedef struct acui_vendor_call {
     acui_library *library;
     const char *name; /* of the op; static */
@@ -32,10 +40,7 @@ typedef struct acui_vendor_call {
     const void *data; /* copied */
     size_t bytes;
     size_t key_bytes; /* of the data, from its beginning: which handles; 0: any */
-    /* What it enqueues depends on the data, all of whose bytes are set, and the addresses of its
-     * values alone, and it takes temporary memory of the device's only: so cached graphs can have
-     * it. */
-    bool repeats;
+    acui_vendor_repeats repeats;
 } acui_vendor_call;
 
 /* An op that yields its arguments (whose ops it consumes). */
@@ -46,7 +51,8 @@ acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t
  * over; in a graph, as long as the graph. `bytes` may be 0. Errors: DEVICE_MEMORY, DRIVER. */
 acu_status acui_vendor_scratch(acui_vendor_work *work, size_t bytes, void **memory);
 
-/* The same in host memory: it is the call's as long as the op, and so as the work. */
+/* The same in host memory: it is the call's as long as the op, and so as the work; in a graph, as
+ * long as the graph. */
 acu_status acui_vendor_host_scratch(acui_vendor_work *work, size_t bytes, void **memory);
 
 /* Such memory with `data` in it, from the host, which is copied now. */

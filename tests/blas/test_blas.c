@@ -286,6 +286,31 @@ static void in_a_graph(void **state)
     with_end(device);
 }
 
+static acu_op *add_twice(void *xy)
+{
+    acu_tensor **t = xy;
+    return acu_blas_axpy(2, t[0], t[1]);
+}
+
+/* Cached graphs have the call; with other numbers, it is another one. */
+static void repeated(void **state)
+{
+    (void)state;
+    acu_device *device = open_blas();
+    acu_tensor *t[2];
+    double have[16];
+    assert_works(acu_sync(device, acu_ones(ACU_F64, ACU_SHAPE(16)), &t[0]));
+    assert_works(acu_sync(device, acu_zeros(ACU_F64, ACU_SHAPE(16)), &t[1]));
+    with_repeated(device, add_twice, t);
+    assert_works(acu_sync(device, acu_blas_axpy(0.5, t[0], t[1]), NULL));
+    with_read(t[1], have);
+    for (int i = 0; i < 16; i++)
+        assert_true(have[i] == 2 * (WITH_FIRST + WITH_TURNS) + 0.5);
+    acu_tensor_release(t[0]);
+    acu_tensor_release(t[1]);
+    with_end(device);
+}
+
 /* Dropped at once, and submitted from work that has not run yet. */
 static void dropped(void **state)
 {
@@ -445,6 +470,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(matrices_and_vectors),
         cmocka_unit_test(matrices),
         cmocka_unit_test(in_a_graph),
+        cmocka_unit_test(repeated),
         cmocka_unit_test(dropped),
         cmocka_unit_test(refusals),
         cmocka_unit_test(failures),

@@ -276,6 +276,37 @@ static void in_a_graph(void **state)
     with_end(device);
 }
 
+typedef struct step {
+    acu_tensor *x, *w, *y;
+} step;
+
+static acu_op *convolved(void *user)
+{
+    step *s = user;
+    acu_dnn_conv_options o = {.size = sizeof o};
+    return acu_into(s->y, acu_dnn_conv(s->x, s->w, &o));
+}
+
+/* Cached graphs have the call. */
+static void repeated(void **state)
+{
+    (void)state;
+    acu_device *device = open_dnn();
+    step s;
+    double have[9 * 8];
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(1, 8, 5, 5)), &s.x));
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(8, 8, 3, 3)), &s.w));
+    assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(1, 8, 3, 3)), &s.y));
+    with_repeated(device, convolved, &s);
+    with_read(s.y, have);
+    for (int i = 0; i < 9 * 8; i++)
+        assert_true(have[i] == 72);
+    acu_tensor_release(s.x);
+    acu_tensor_release(s.w);
+    acu_tensor_release(s.y);
+    with_end(device);
+}
+
 /* ---- what is chosen ---- */
 
 static acu_op *some(acu_dtype dtype, int filters, acu_dnn_conv_options o)
@@ -344,6 +375,7 @@ static void with_less_memory(void **state)
     (void)state;
     test_software_only();
     acu_device *device = open_dnn();
+    assert_works(acu_graph_cache_limit(device, 0)); /* graphs have their memory before */
     acu_dnn_conv_options o = {.size = sizeof o};
     acu_tensor *x, *w, *y;
     assert_works(acu_sync(device, acu_ones(ACU_F16, ACU_SHAPE(1, 8, 5, 5)), &x));
@@ -562,7 +594,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(too_old), cmocka_unit_test(without_cudnn), cmocka_unit_test(forwards),
         cmocka_unit_test(many_shapes), cmocka_unit_test(threads), cmocka_unit_test(gradients),
-        cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(choices),
+        cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated),
+        cmocka_unit_test(choices),
         cmocka_unit_test(deterministic), cmocka_unit_test(with_less_memory),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};

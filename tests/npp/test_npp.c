@@ -215,6 +215,55 @@ static void borders(void **state)
     with_end(device);
 }
 
+typedef struct pictures {
+    acu_tensor *in[2], *out[2];
+} pictures;
+
+static acu_op *one_resized(void *user)
+{
+    pictures *p = user;
+    return acu_npp_resize(p->in[0], NULL, p->out[0], NULL, ACU_LINEAR);
+}
+
+static acu_op *all_resized(void *user)
+{
+    pictures *p = user;
+    acu_op *xs[2], *outs[2];
+    for (int i = 0; i < 2; i++) {
+        xs[i] = acu_value(p->in[i]);
+        outs[i] = acu_value(p->out[i]);
+    }
+    return acu_npp_resize_batch(xs, NULL, outs, NULL, 2, ACU_LINEAR);
+}
+
+/* Cached graphs have the calls: that of a batch, whose list is the graph's, for its images only. */
+static void repeated(void **state)
+{
+    (void)state;
+    acu_device *device = open_npp();
+    pictures p;
+    double have[MOST];
+    for (int i = 0; i < 2; i++) {
+        p.in[i] = blank(device, ACU_U8, 4, 6, 3);
+        p.out[i] = blank(device, ACU_U8, 2, 3, 3);
+        assert_works(acu_sync(device, acu_fill(p.in[i], acu_u8((uint8_t)(10 + i))), NULL));
+    }
+    with_repeated(device, one_resized, &p);
+    with_repeated(device, all_resized, &p);
+    acu_tensor *other = p.in[0];
+    p.in[0] = p.in[1];
+    p.in[1] = other;
+    with_repeated(device, all_resized, &p);
+    for (int i = 0; i < 2; i++) {
+        numbers_of(device, p.out[i], have);
+        for (int k = 0; k < 2 * 3 * 3; k++)
+            assert_int_equal((int)have[k], 11 - i);
+        acu_tensor_release(p.in[i]);
+        acu_tensor_release(p.out[i]);
+    }
+    with_end(device);
+}
+
 /* Replayed, with other pixels each time; a batch keeps its list as long as the graph. */
 static void in_a_graph(void **state)
 {
@@ -459,7 +508,7 @@ int main(int count, char **words)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions),         cmocka_unit_test(windows),
         cmocka_unit_test(batches),         cmocka_unit_test(maps),
-        cmocka_unit_test(borders),         cmocka_unit_test(in_a_graph),
+        cmocka_unit_test(borders),         cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated),
         cmocka_unit_test(refused_regions), cmocka_unit_test(refused_images),
         cmocka_unit_test(refused_batches), cmocka_unit_test(answers),
         cmocka_unit_test(without_memory),  cmocka_unit_test(without_the_driver),

@@ -342,6 +342,57 @@ static void no_result(void **state)
     with_end(device);
 }
 
+/* ---- in graphs ---- */
+
+typedef struct again {
+    acu_tensor *a, *b, *x; /* b NULL: factors of a batch */
+} again;
+
+static acu_op *once_more(void *user)
+{
+    again *s = user;
+    return acu_into(s->x, s->b ? acu_solve(s->a, s->b) : acu_cholesky(s->a, ACU_LOWER));
+}
+
+/* What has no result is told however often. */
+static void end_again(acu_device *device, again *s, const char *words)
+{
+    assert_works(acu_sync(device, acu_fill(s->a, acu_f64(0)), NULL));
+    for (int turn = 0; turn < 3; turn++)
+        fails_with(device, once_more(s), 1, words);
+    acu_tensor_release(s->a);
+    acu_tensor_release(s->b);
+    acu_tensor_release(s->x);
+}
+
+/* Cached graphs have the calls; `info` is looked at each time. */
+static void repeated(void **state)
+{
+    (void)state;
+    acu_device *device = open_solver();
+    double a[MOST], b[MOST], x[MOST], back[MOST];
+    again s;
+    s.a = definite(device, ACU_F64, 1, N, a);
+    s.b = random_tensor(device, ACU_F64, ACU_SHAPE(N, 2), b);
+    assert_works(acu_sync(device, acu_zeros(ACU_F64, ACU_SHAPE(N, 2)), &s.x));
+    with_repeated(device, once_more, &s);
+    with_read(s.x, x);
+    multiply(a, x, back, N, N, 2, 0);
+    with_near(back, b, 2 * N, 1e-11, "solved again");
+    end_again(device, &s, "the matrix is singular: element 1");
+    s.a = definite(device, ACU_F64, 3, N, a);
+    s.b = NULL;
+    assert_works(acu_sync(device, acu_zeros(ACU_F64, ACU_SHAPE(3, N, N)), &s.x));
+    with_repeated(device, once_more, &s);
+    with_read(s.x, x);
+    for (int i = 0; i < 3; i++) {
+        multiply(&x[i * N * N], &x[i * N * N], back, N, N, N, 2);
+        with_near(back, &a[i * N * N], N * N, 1e-11, "factored again");
+    }
+    end_again(device, &s, "matrix 0: the leading minor of order 1");
+    with_end(device);
+}
+
 /* ---- refusals and failures ---- */
 
 static void refusals(void **state)
@@ -439,7 +490,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cholesky), cmocka_unit_test(solutions), cmocka_unit_test(in_place),
         cmocka_unit_test(lu), cmocka_unit_test(qr), cmocka_unit_test(svd), cmocka_unit_test(eigh),
-        cmocka_unit_test(no_result), cmocka_unit_test(refusals), cmocka_unit_test(failures),
+        cmocka_unit_test(no_result), cmocka_unit_test(repeated),
+        cmocka_unit_test(refusals), cmocka_unit_test(failures),
         cmocka_unit_test(without_memory), cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

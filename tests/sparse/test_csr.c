@@ -176,6 +176,39 @@ static void at_places(void **state)
     with_end(device);
 }
 
+typedef struct operands {
+    matrix m;
+    acu_tensor *x, *y;
+} operands;
+
+static acu_op *multiplied(void *user)
+{
+    operands *p = user;
+    return acu_into(p->y, times(&p->m, acu_value(p->x)));
+}
+
+/* Cached graphs have the call. */
+static void repeated(void **state)
+{
+    (void)state;
+    acu_device *device = open_sparse();
+    operands p;
+    double have[ROWS], want[ROWS] = {0};
+    make(&p.m, device, ACU_F64, ACU_I32);
+    assert_works(acu_sync(device, acu_ones(ACU_F64, ACU_SHAPE(COLS)), &p.x));
+    assert_works(acu_sync(device, acu_zeros(ACU_F64, ACU_SHAPE(ROWS)), &p.y));
+    with_repeated(device, multiplied, &p);
+    for (int row = 0; row < ROWS; row++)
+        for (int column = 0; column < COLS; column++)
+            want[row] += p.m.full[row][column];
+    with_read(p.y, have);
+    with_near(have, want, ROWS, 1e-12, "repeated product");
+    acu_tensor_release(p.x);
+    acu_tensor_release(p.y);
+    drop(&p.m);
+    with_end(device);
+}
+
 static void in_a_graph(void **state)
 {
     (void)state;
@@ -294,7 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products), cmocka_unit_test(coordinates), cmocka_unit_test(at_places),
-        cmocka_unit_test(in_a_graph), cmocka_unit_test(refusals),
+        cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated), cmocka_unit_test(refusals),
         cmocka_unit_test(failures), cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

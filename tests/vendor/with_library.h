@@ -7,6 +7,8 @@
 #include "support/support.h"
 #include "vendor/fake.h"
 
+#include <acuda/driver.h>
+#include <acuda/graph_cache.h>
 #include <acuda/vendor.h>
 
 #include <dlfcn.h>
@@ -95,6 +97,44 @@ static inline void with_end(acu_device *device)
         assert_int_equal(atomic_load(&fake->created), atomic_load(&fake->destroyed));
     }
     test_leaks_none();
+}
+
+/* ---- the same again and again ---- */
+
+enum { WITH_FIRST = 6, WITH_TURNS = 5 };
+
+static inline acu_graph_cache_statistics with_cached(acu_device *device)
+{
+    acu_graph_cache_statistics s = {.size = sizeof s};
+    assert_works(acu_graph_cache_wait(device));
+    assert_works(acu_graph_cache_stats(device, &s));
+    return s;
+}
+
+/* Submits an op with the same operands and results, whose calls are to be in cached graphs after a
+ * few times: then the library does its work, but is not called. Where `user` is expected to change
+ * anything, it is by all turns. */
+static inline void with_repeated(acu_device *device, acu_op *(*make)(void *), void *user)
+{
+    acu_graph_cache_statistics before = {0}, after;
+    int calls = 0, done = 0;
+    for (int turn = 0; turn < WITH_FIRST + WITH_TURNS; turn++) {
+        if (turn == WITH_FIRST) {
+            before = with_cached(device);
+            calls = fake ? atomic_load(&fake->calls) : 0;
+            done = fake ? atomic_load(&fake->done) : 0;
+        }
+        assert_works(acu_sync(device, make(user), NULL));
+        with_cached(device);
+    }
+    after = with_cached(device);
+    if (!acu_driver_has(ACU_CALL_GraphExecChildGraphNodeSetParams))
+        return;
+    assert_true(after.hits - before.hits >= WITH_TURNS);
+    if (!fake)
+        return;
+    assert_int_equal(atomic_load(&fake->calls) - calls, 0);
+    assert_true(atomic_load(&fake->done) - done >= WITH_TURNS);
 }
 
 /* ---- tensors of real numbers, by doubles ---- */

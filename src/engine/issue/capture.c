@@ -78,7 +78,7 @@ static acui_slot *free_slot(const capture *c, size_t bytes)
 static void free_all(const capture *c)
 {
     for (uint32_t i = 0; i < c->exec->slot_count; i++)
-        c->exec->slots[i].taken = false;
+        c->exec->slots[i].taken = c->exec->slots[i].kept;
 }
 
 static bool make_room(acui_exec *exec)
@@ -93,7 +93,8 @@ static bool make_room(acui_exec *exec)
     return true;
 }
 
-/* False: others have too much already. */
+/* False: others have too much already. That is no shortage of the device's: a library is called
+ * then, rather than captured with a way that needs less. */
 static bool charge(const acui_exec *exec, size_t bytes)
 {
     if (!exec->budget)
@@ -111,7 +112,17 @@ static void uncharge(const acui_exec *exec, size_t bytes)
         atomic_fetch_sub_explicit(exec->budget, bytes, memory_order_relaxed);
 }
 
-static acu_status add_slot(const capture *c, size_t bytes, CUdeviceptr *memory)
+static acu_status begin_slot(acui_exec *exec, size_t bytes)
+{
+    if (!make_room(exec))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    if (!charge(exec, bytes))
+        return acui_fail(ACU_ERR_LIMIT, "cached graphs have %zu MiB of temporary memory "
+                         "of libraries, and get no more", MOST_MEMORY >> 20);
+    return ACU_OK;
+}
+
+static acu_status add_slot(const capture *c, size_t bytes, bool kept, CUdeviceptr *memory)
 {
     acui_exec *exec = c->exec;
     acu_device *device = exec->device;
@@ -119,29 +130,39 @@ static acu_status add_slot(const capture *c, size_t bytes, CUdeviceptr *memory)
     if (!device->pool)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "device %d has no memory pools, which calls of "
                          "libraries need", device->info.ordinal);
-    if (!make_room(exec))
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
-    if (!charge(exec, bytes))
-        return acui_fail(ACU_ERR_DEVICE_MEMORY, "cached graphs have %zu MiB of temporary memory "
-                         "of libraries, and get no more", MOST_MEMORY >> 20);
+    ACUI_TRY(begin_slot(exec, bytes));
     acu_status st = ACUI_DEV(device, MemAllocFromPoolAsync, memory, bytes, device->pool, stream);
     if (st != ACU_OK) {
         uncharge(exec, bytes);
         return st;
     }
-    exec->slots[exec->slot_count++] =
-        (acui_slot){.memory = *memory, .bytes = bytes, .owner = c->owner, .taken = true};
+    exec->slots[exec->slot_count++] = (acui_slot){
+        .memory = *memory, .bytes = bytes, .owner = c->owner, .taken = true, .kept = kept};
     return ACUI_DEV(device, StreamSynchronize, stream); /* it is there before the first replay */
 }
 
-acu_status acui_capture_memory(CUstream capturing, size_t bytes, CUdeviceptr *memory)
+acu_status acui_capture_memory(CUstream capturing, size_t bytes, bool kept, CUdeviceptr *memory)
 {
     const capture *c = capture_on(capturing);
-    acui_slot *slot = free_slot(c, bytes);
+    acui_slot *slot = kept ? NULL : free_slot(c, bytes);
     if (!slot)
-        return add_slot(c, bytes, memory);
+        return add_slot(c, bytes, kept, memory);
     slot->taken = true;
     *memory = slot->memory;
+    return ACU_OK;
+}
+
+acu_status acui_capture_host_memory(CUstream capturing, size_t bytes, void **memory)
+{
+    acui_exec *exec = capture_on(capturing)->exec;
+    ACUI_TRY(begin_slot(exec, bytes));
+    *memory = acui_alloc(bytes);
+    if (!*memory) {
+        uncharge(exec, bytes);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    }
+    exec->slots[exec->slot_count++] =
+        (acui_slot){.host = *memory, .bytes = bytes, .taken = true, .kept = true};
     return ACU_OK;
 }
 
@@ -150,8 +171,9 @@ void acui_capture_free(acui_exec *exec)
     acu_device *device = exec->device;
     bool usable = !acui_device_lost(device);
     for (uint32_t i = 0; i < exec->slot_count; i++) {
-        if (usable)
+        if (usable && exec->slots[i].memory)
             device->cu->MemFreeAsync(exec->slots[i].memory, device->alloc->raw);
+        acui_free(exec->slots[i].host);
         uncharge(exec, exec->slots[i].bytes);
     }
     acui_free(exec->slots);

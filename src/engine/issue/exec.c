@@ -158,17 +158,10 @@ static bool keep_edges(acui_exec *exec, const acui_run *run)
     return true;
 }
 
-/* Of a FOREIGN node; 0: none. */
-static CUdeviceptr value_address(const acui_node *node, size_t i)
-{
-    const acu_tensor *tensor = node->u.call.values[i].tensor;
-    return tensor ? acu_tensor_address(tensor) : 0;
-}
-
 static bool same_call(const acui_setting *s, const acui_node *node)
 {
     for (size_t i = 0; i < node->u.call.count; i++)
-        if (s->u.call.addresses[i] != value_address(node, i))
+        if (s->u.call.addresses[i] != acui_call_address(node, i))
             return false;
     return true;
 }
@@ -218,7 +211,7 @@ static void keep_call(acui_exec *exec, uint32_t i, const acui_node *node, char *
     s->u.call.addresses = (CUdeviceptr *)(void *)params;
     s->u.call.count = (uint32_t)node->u.call.count;
     for (size_t k = 0; k < node->u.call.count; k++)
-        s->u.call.addresses[k] = value_address(node, k);
+        s->u.call.addresses[k] = acui_call_address(node, k);
     if (!own || !own->hold)
         return;
     s->u.call.own = own;
@@ -406,7 +399,7 @@ static acu_status set_call(acui_exec *exec, uint32_t i, acui_node *node)
     if (s->kind == ACUI_NODE_LAUNCH)
         memcpy(s->u.launch.data, acui_launch_data(node), s->u.launch.bytes);
     for (uint32_t k = 0; s->kind == ACUI_NODE_FOREIGN && k < s->u.call.count; k++)
-        s->u.call.addresses[k] = value_address(node, k);
+        s->u.call.addresses[k] = acui_call_address(node, k);
     acu_status status = ACUI_DEV(exec->device, GraphExecChildGraphNodeSetParams, exec->raw,
                                  exec->nodes[i], captured);
     exec->device->cu->GraphDestroy(captured);
@@ -434,7 +427,7 @@ static uint64_t places_of(const acui_node *node)
 {
     uint64_t hash = 0, word;
     for (size_t i = 0; node->kind == ACUI_NODE_FOREIGN && i < node->u.call.count; i++)
-        hash = acui_hash_with(hash, value_address(node, i));
+        hash = acui_hash_with(hash, acui_call_address(node, i));
     for (size_t at = 0; node->kind == ACUI_NODE_LAUNCH && at < data_bytes(node); at += 8) {
         memcpy(&word, acui_launch_data(node) + at, sizeof word);
         hash = acui_hash_with(hash, word);

@@ -88,10 +88,12 @@ typedef struct acui_extra {
 
 /* Temporary memory of calls that were captured. */
 typedef struct acui_slot {
-    CUdeviceptr memory;
+    CUdeviceptr memory; /* 0: it is host memory: */
+    void *host;
     size_t bytes;
     uint32_t owner; /* whose it is: the call of this number's; 0 where calls take turns */
-    bool taken;     /* by the call that is being captured */
+    bool taken;     /* by the call that is being captured, or for good */
+    bool kept;      /* it holds data, which no other call may change */
 } acui_slot;
 
 /* The node is captured, rather than added to a graph. */
@@ -99,6 +101,13 @@ static inline bool acui_is_call(const acui_node *node)
 {
     return node->kind == ACUI_NODE_FOREIGN ||
            (node->kind == ACUI_NODE_LAUNCH && acui_launch_instead(node));
+}
+
+/* Of value `i` of a FOREIGN node, whose memory is there; 0: it has none. */
+static inline CUdeviceptr acui_call_address(const acui_node *node, size_t i)
+{
+    const acu_tensor *tensor = node->u.call.values[i].tensor;
+    return tensor ? acu_tensor_address(tensor) : 0;
 }
 
 /* What must not go while an exec is made: kernels, and memory that is copied or filled, which the
@@ -218,9 +227,12 @@ void acui_needs_release(acui_needs *needs);
  * library declined, so that the launch is to be made. The device is entered. */
 acu_status acui_capture(acui_exec *exec, uint32_t i, acui_node *node, CUgraph *graph);
 bool acui_capturing(CUstream stream); /* this is the stream of such a call, which goes on */
-/* Then: temporary memory for what the call enqueues, as long as the exec. Errors: DEVICE_MEMORY,
- * NO_MEMORY, NOT_SUPPORTED, DRIVER. */
-acu_status acui_capture_memory(CUstream stream, size_t bytes, CUdeviceptr *memory);
+/* Then: temporary memory for what the call enqueues, as long as the exec. kept: for data that is
+ * put there now, and stays; else its contents are the call's only while that runs. Errors:
+ * DEVICE_MEMORY, LIMIT (of a cache), NO_MEMORY, NOT_SUPPORTED, DRIVER. */
+acu_status acui_capture_memory(CUstream stream, size_t bytes, bool kept, CUdeviceptr *memory);
+/* The same of the host, which is kept. */
+acu_status acui_capture_host_memory(CUstream stream, size_t bytes, void **memory);
 void acui_capture_free(acui_exec *exec); /* what captures left in the exec */
 
 /* ---- build.c ---- */

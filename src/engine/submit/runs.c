@@ -48,21 +48,21 @@ bool acui_fits_graph(const acui_node *node)
     return node->kind == ACUI_NODE_FILL;
 }
 
-/* What a FOREIGN call depends on; NULL: that can not be told. */
-static const void *call_form(const acui_node *node, size_t *bytes, uintptr_t *what)
+/* What a FOREIGN call depends on; false: that can not be told. */
+static bool call_form(const acui_node *node, acui_call_form *form)
 {
     const acu_op *op = node->u.call.op;
     const acui_own_call *own = op->u.call.own;
-    return own && own->form ? own->form(op->user.data, bytes, what) : NULL;
+    *form = (acui_call_form){0};
+    return own && own->form && own->form(op->user.data, form);
 }
 
 /* What a call enqueues is not known without calling; so it must be known when it is the same. */
 static bool call_fits(const acui_node *node)
 {
-    size_t bytes;
-    uintptr_t what;
+    acui_call_form form;
     return acu_driver_has(ACU_CALL_GraphExecChildGraphNodeSetParams) &&
-           (node->kind == ACUI_NODE_LAUNCH || call_form(node, &bytes, &what));
+           (node->kind == ACUI_NODE_LAUNCH || call_form(node, &form));
 }
 
 /* acui_fits_graph for a graph that is set again and again. A copy by rows stays what it was made
@@ -153,15 +153,21 @@ static void put_bytes(writer *w, const void *from, size_t bytes)
     }
 }
 
-/* All that a call depends on, except addresses: these can be set. */
+static void put_foreign(writer *w, const acui_node *node)
+{
+    acui_call_form form;
+    call_form(node, &form);
+    put(w, (uint64_t)form.what);
+    put_bytes(w, form.data, form.bytes);
+    for (size_t i = 0; form.fixed && i < node->u.call.count; i++)
+        put(w, acui_call_address(node, i));
+}
+
+/* All that a call depends on, except addresses that can be set. */
 static void put_call(writer *w, const acui_node *node)
 {
     if (node->kind == ACUI_NODE_FOREIGN) {
-        size_t bytes;
-        uintptr_t what;
-        const void *form = call_form(node, &bytes, &what);
-        put(w, (uint64_t)what);
-        put_bytes(w, form, bytes);
+        put_foreign(w, node);
         return;
     }
     const acui_instead *instead = acui_launch_instead(node);
@@ -174,11 +180,11 @@ static void put_call(writer *w, const acui_node *node)
 /* At most so many words are put for it. */
 static size_t call_words(const acui_node *node)
 {
-    size_t bytes = node->kind == ACUI_NODE_LAUNCH ? node->u.launch.bytes : 0;
-    uintptr_t what;
-    if (node->kind == ACUI_NODE_FOREIGN)
-        call_form(node, &bytes, &what);
-    return 4 + bytes / 8;
+    acui_call_form form;
+    if (node->kind == ACUI_NODE_LAUNCH)
+        return 4 + node->u.launch.bytes / 8;
+    call_form(node, &form);
+    return 3 + form.bytes / 8 + (form.fixed ? node->u.call.count : 0);
 }
 
 static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
