@@ -9,7 +9,10 @@
 enum { VARINT = 0, FIXED64 = 1, BYTES = 2 }; /* wire types */
 enum { LENGTH = 4 }; /* bytes in which the length of a message is written */
 
-static unsigned char *take(acui_pb *pb, size_t bytes)
+enum { HEAD = 16 }; /* bytes at most of a key and a length, or a key and a number */
+
+/* Room for so many bytes behind what is used; NULL: there is no memory. */
+static inline unsigned char *room_for(acui_pb *pb, size_t bytes)
 {
     if (pb->room - pb->used < bytes) {
         size_t room = 2 * pb->room > pb->used + bytes + 4096 ? 2 * pb->room
@@ -22,40 +25,43 @@ static unsigned char *take(acui_pb *pb, size_t bytes)
         pb->data = data;
         pb->room = room;
     }
-    unsigned char *at = pb->data + pb->used;
-    pb->used += bytes;
+    return pb->data + pb->used;
+}
+
+static inline unsigned char *put_varint(unsigned char *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (unsigned char)(value | 0x80);
+    *at++ = (unsigned char)value;
     return at;
 }
 
-static void put_varint(acui_pb *pb, uint64_t value)
+static inline unsigned char *put_key(unsigned char *at, unsigned field, unsigned type)
 {
-    unsigned char bytes[10];
-    size_t n = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[n++] = (unsigned char)(value | 0x80);
-    bytes[n++] = (unsigned char)value;
-    unsigned char *at = take(pb, n);
-    if (at)
-        memcpy(at, bytes, n);
+    return put_varint(at, field << 3 | type);
 }
 
-static void put_key(acui_pb *pb, unsigned field, unsigned type)
+static inline void done(acui_pb *pb, const unsigned char *end)
 {
-    put_varint(pb, field << 3 | type);
+    pb->used = (size_t)(end - pb->data);
 }
 
 void acui_pb_uint(acui_pb *pb, unsigned field, uint64_t value)
 {
-    put_key(pb, field, VARINT);
-    put_varint(pb, value);
+    unsigned char *at = room_for(pb, HEAD);
+    if (at)
+        done(pb, put_varint(put_key(at, field, VARINT), value));
 }
 
 void acui_pb_fixed64(acui_pb *pb, unsigned field, uint64_t value)
 {
-    put_key(pb, field, FIXED64);
-    unsigned char *at = take(pb, 8);
-    for (unsigned i = 0; at && i < 8; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
+    unsigned char *at = room_for(pb, HEAD);
+    if (!at)
+        return;
+    at = put_key(at, field, FIXED64);
+    for (unsigned i = 0; i < 8; i++)
+        *at++ = (unsigned char)(value >> 8 * i);
+    done(pb, at);
 }
 
 /* How many bytes the valid character at `s` has; 0: there is none. */
@@ -73,27 +79,37 @@ static size_t character(const unsigned char *s)
     return bad ? 0 : n;
 }
 
-void acui_pb_text(acui_pb *pb, unsigned field, const char *text)
+/* What is no character becomes a question mark. */
+static void mend(unsigned char *text, const char *from)
 {
-    size_t length = strlen(text);
-    put_key(pb, field, BYTES);
-    put_varint(pb, length);
-    unsigned char *at = take(pb, length);
-    if (!at)
-        return;
-    memcpy(at, text, length);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+    for (const unsigned char *s = (const unsigned char *)from; *s;) {
         size_t n = character(s);
         if (!n)
-            at[(const char *)s - text] = '?';
+            text[(const char *)s - from] = '?';
         s += n ? n : 1;
     }
 }
 
+void acui_pb_text(acui_pb *pb, unsigned field, const char *text)
+{
+    size_t length = strlen(text);
+    unsigned char *at = room_for(pb, HEAD + length), high = 0;
+    if (!at)
+        return;
+    at = put_varint(put_key(at, field, BYTES), length);
+    memcpy(at, text, length);
+    for (size_t i = 0; i < length; i++)
+        high |= at[i];
+    if (high & 0x80)
+        mend(at, text);
+    done(pb, at + length);
+}
+
 size_t acui_pb_open(acui_pb *pb, unsigned field)
 {
-    put_key(pb, field, BYTES);
-    take(pb, LENGTH);
+    unsigned char *at = room_for(pb, HEAD);
+    if (at)
+        done(pb, put_key(at, field, BYTES) + LENGTH);
     return pb->used;
 }
 
@@ -103,8 +119,10 @@ void acui_pb_close(acui_pb *pb, size_t opened)
         return;
     size_t length = pb->used - opened;
     unsigned char *at = pb->data + opened - LENGTH;
-    for (unsigned i = 0; i < LENGTH; i++) /* as long as it can be: that is valid, too */
-        at[i] = (unsigned char)((length >> 7 * i & 0x7f) | (i + 1 < LENGTH ? 0x80 : 0));
+    at[0] = (unsigned char)(length | 0x80); /* as long as it can be: that is valid, too */
+    at[1] = (unsigned char)(length >> 7 | 0x80);
+    at[2] = (unsigned char)(length >> 14 | 0x80);
+    at[3] = (unsigned char)(length >> 21 & 0x7f);
 }
 
 void acui_pb_free(acui_pb *pb)

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Text assembled in a buffer of fixed size, for messages and reports. */
+/* Text in a buffer of fixed size: names; and assembled, for messages and reports. */
 #ifndef ACUI_BASE_TEXT_H
 #define ACUI_BASE_TEXT_H
 
 #include <acuda/base.h>
+
+#include <string.h>
+
+/* A copy of the text, cut to the room there is. For names that are copied in each submission:
+ * snprintf takes some hundred instructions for that. */
+static inline void acui_text_copy(char *out, size_t room, const char *text)
+{
+    if (!memccpy(out, text, 0, room))
+        out[room - 1] = 0;
+}
 
 typedef struct acui_text {
     char *buffer; /* the caller's; NULL: only measure */

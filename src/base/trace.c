@@ -52,7 +52,8 @@ static struct {
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &trace.first};
 
 static acui_trace_out out = {.fd = -1};
-static void (*sample)(acui_trace_out *out); /* set before there is a record */
+
+static _Atomic(acui_trace_sample) sample; /* relaxed: always the same */
 
 /* Relaxed counters. */
 static _Atomic(uint64_t) dropped, timed;
@@ -83,11 +84,9 @@ bool acui_trace_timed(void)
     return true;
 }
 
-void acui_trace_set_sample(void (*fn)(acui_trace_out *))
+void acui_trace_set_sample(acui_trace_sample fn)
 {
-    pthread_mutex_lock(&trace.lock);
-    sample = fn;
-    pthread_mutex_unlock(&trace.lock);
+    atomic_store_explicit(&sample, fn, memory_order_relaxed);
 }
 
 static void *run(void *unused);
@@ -118,7 +117,7 @@ void acui_trace_push(acui_trace_record *record)
 /* ---- the thread ---- */
 
 /* Writes the records, then a sample. Returns how many of them got into the file's buffer. */
-static uint64_t write_all(acui_trace_record *record, void (*then)(acui_trace_out *))
+static uint64_t write_all(acui_trace_record *record)
 {
     uint64_t written = 0;
     char reason[64];
@@ -133,6 +132,7 @@ static uint64_t write_all(acui_trace_record *record, void (*then)(acui_trace_out
             acui_trace_write(&out);
         record = next;
     }
+    acui_trace_sample then = atomic_load_explicit(&sample, memory_order_relaxed);
     if (then && written)
         then(&out);
     acui_trace_write(&out);
@@ -151,9 +151,8 @@ static void write_waiting(void)
     trace.first = NULL;
     trace.end = &trace.first;
     trace.count = 0;
-    void (*then)(acui_trace_out *) = sample;
     pthread_mutex_unlock(&trace.lock);
-    uint64_t written = write_all(first, then);
+    uint64_t written = write_all(first);
     pthread_mutex_lock(&trace.lock);
     trace.records += written;
 }

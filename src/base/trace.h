@@ -42,7 +42,8 @@ void acui_trace_lose(void);  /* there was no memory for a record */
 bool acui_trace_timed(void); /* whether one more part may have timing events */
 
 /* Called by the thread about ten times a second, to write counters; set once. */
-void acui_trace_set_sample(void (*sample)(acui_trace_out *out));
+typedef void (*acui_trace_sample)(acui_trace_out *out);
+void acui_trace_set_sample(acui_trace_sample sample);
 
 acu_status acui_trace_from_environment(void); /* a device is about to be opened */
 void acui_trace_rest(void); /* the last close: write everything, and end the thread */

@@ -37,7 +37,10 @@ enum { UNIT = 3, UNIT_COUNT = 2, UNIT_BYTES = 3 };            /* CounterDescript
 
 pid_t acui_thread_id(void)
 {
-    return (pid_t)syscall(SYS_gettid);
+    static _Thread_local pid_t id; /* a system call for each submission would be felt */
+    if (!id)
+        id = (pid_t)syscall(SYS_gettid);
+    return id;
 }
 
 static size_t open_packet(acui_pb *pb, uint64_t at)

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@ acui_story *acui_story_new(const acu_submit_options *options)
     story->thread = acui_thread_id();
     story->flying = atomic_fetch_add_explicit(&flying, 1, memory_order_relaxed) + 1;
     if (options->name)
-        snprintf(story->name, sizeof story->name, "%s", options->name);
+        acui_text_copy(story->name, sizeof story->name, options->name);
     story->composed = acui_now();
     return story;
 }

@@ -215,27 +215,29 @@ static void drop_story(acui_trace_record *record)
 typedef struct span {
     acui_trace_record record;
     const char *what;
-    char name[ACUI_OP_NAME];
-    uint64_t number, from, to;
+    acui_story *story; /* of the submission, which is over; NULL: of none in particular */
+    uint64_t from, to;
     pid_t thread;
 } span;
 
 static void write_span(acui_trace_record *record, acui_trace_out *out)
 {
     const span *s = (const span *)record;
-    const acui_trace_note notes[] = {{.name = "submission", .number = s->number},
-                                     {.name = "of", .text = s->name}};
+    uint64_t number = s->story ? s->story->number : 0;
+    const acui_trace_note notes[] = {{.name = "submission", .number = number},
+                                     {.name = "of", .text = number ? s->story->name : ""}};
     acui_trace_event event = {.track = acui_trace_thread(out, s->thread), .at = s->from,
-                              .name = s->what, .notes = notes, .note_count = s->number ? 2 : 0};
+                              .name = s->what, .notes = notes, .note_count = number ? 2 : 0};
     slice(out, &event, s->to);
-    if (!s->number)
+    if (!number)
         return;
-    event.track = acui_track(ACUI_TRACK_SUBMISSION, s->number);
+    event.track = acui_track(ACUI_TRACK_SUBMISSION, number);
     acui_trace_instant(out, &event);
 }
 
 static void drop_span(acui_trace_record *record)
 {
+    acui_story_put(((span *)record)->story);
     acui_free(record);
 }
 
@@ -253,8 +255,8 @@ void acui_trace_span(const char *what, acu_future *future, uint64_t from)
     s->thread = acui_thread_id();
     const acui_submission *submission = future ? future->submission : NULL;
     if (submission && submission->story) {
-        s->number = submission->story->number; /* fixed: it is over */
-        snprintf(s->name, sizeof s->name, "%s", submission->story->name);
+        s->story = submission->story;
+        atomic_fetch_add_explicit(&s->story->refs, 1, memory_order_relaxed);
     }
     acui_trace_push(&s->record);
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/local.h"
 #include "base/park.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "engine/completion/complete.h"
 #include "engine/flight/flight.h"
@@ -206,7 +207,7 @@ static acu_status make_more(const acui_runtime *own, const acu_submit_options *o
     acu_stream_retain(options->stream);
     m->scheduled = acu_stream_retain(stream);
     if (options->name) {
-        snprintf(m->name, sizeof m->name, "%s", options->name);
+        acui_text_copy(m->name, sizeof m->name, options->name);
         m->options.name = m->name;
     }
     count_handed(m, false);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/stack.h"
+#include "base/text.h"
 #include "driver/nvtx.h"
 #include "engine/completion/complete.h"
 #include "engine/flight/flight.h"
@@ -22,7 +23,6 @@
 #include "memory/pool.h"
 #include "op/await.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Bytes of a submission's arena that come with it: enough for a launch or two. Together they fill
@@ -57,7 +57,7 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
     s->asked.name = "";
     if (options->name) {
         s->asked.name = behind;
-        snprintf(behind, ACUI_OP_NAME, "%s", options->name);
+        acui_text_copy(behind, ACUI_OP_NAME, options->name);
     }
     acui_arena_begin(&s->plan.arena, options->name ? behind + ACUI_OP_NAME : behind,
                      options->name ? SMALL - ACUI_OP_NAME : SMALL);
