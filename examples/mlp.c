@@ -6,13 +6,14 @@
  * the weights by their mean, copy in the batch, forward, backward. It reads what the others wrote
  * in the step before, so each replica keeps two gradients and writes them in turn. The host only
  * prepares batches meanwhile: order comes from the data, and it waits for the last step but one.
+ * mlp [DIGITS.CSV [EPOCHS]]
  */
 #include "example.h"
 #include "mlp_data.h"
 
 extern const char mlp_ptx[];
 
-enum { BATCH = 64, EPOCHS = 30, PARAMS = 4810, WORK = 148, TILE = 128, MOST = 8 };
+enum { BATCH = 64, PARAMS = 4810, WORK = 148, TILE = 128, MOST = 8 };
 static const float RATE = 0.2f, MOMENTUM = 0.9f;
 
 typedef struct replica {
@@ -167,11 +168,11 @@ static float evaluate(const digits *data)
     return stats[1] / (float)data->count;
 }
 
-static void train(const digits *data)
+static void train(const digits *data, int epochs)
 {
     int *order = shuffled_order(data->count, 0), turn = 0;
     int per_step = BATCH * replica_count, steps = data->count / per_step;
-    for (int epoch = 1; epoch <= EPOCHS; epoch++) {
+    for (int epoch = 1; epoch <= epochs; epoch++) {
         float loss, right, seen = (float)(steps * per_step);
         for (int step = 0; step < steps; step++, turn = 1 - turn)
             for (int i = 0; i < replica_count; i++) {
@@ -179,7 +180,7 @@ static void train(const digits *data)
                 submit_step(&replicas[i], turn);
             }
         take_stats(&loss, &right);
-        printf("epoch %2d of %d: loss %.4f, accuracy %5.2f %%\n", epoch, EPOCHS, loss / seen,
+        printf("epoch %2d of %d: loss %.4f, accuracy %5.2f %%\n", epoch, epochs, loss / seen,
                100.0f * right / seen);
         free(order);
         order = shuffled_order(data->count, epoch);
@@ -222,7 +223,6 @@ int main(int argc, char **argv)
     read_digits(argc > 1 ? argv[1] : NULL, &data, &held_out);
     printf("%d replicas, %d digits to learn from, %d held out\n", replica_count, data.count,
            held_out.count);
-
     uint64_t start = acu_now();
     for (int i = 0; i < replica_count; i++)
         open_replica(&replicas[i], devices[i % count]);
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
         check(acu_submit(NULL, acu_launch(replicas[i].init, ACU_BLOCK(TILE), acu_out(params),
                                           acu_u32(1)), NULL, NULL));
     }
-    train(&data);
+    train(&data, argc > 2 ? atoi(argv[2]) : 30);
     float accuracy = evaluate(&held_out);
 
     for (int i = 0; i < replica_count; i++)

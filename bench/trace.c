@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Trace: how much slower the demo (examples/mlp) and a server (examples/servers/epoll) are while a
+ * trace is on, as the users of these programs see it.
+ *
+ * The demo trains for some thousand steps, in processes with and without ACUDA_TRACE in turn; its
+ * own line says how long that took. Of the server there are two processes, one of them traced, to
+ * which this one sends requests for a tenth of a second in turn. Each figure is the median of the
+ * ratios of neighbours. "Processor time" is that of all threads of these processes, also of the
+ * thread that writes the trace.
+ *
+ * The programs are those of the same build: <this program's folder>/../examples. The demo's digits
+ * are looked for in the working folder too (examples/data/digits.csv).
+ */
+#include "harness/harness.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_PAIRS = 256, CLIENTS = 8, IN_FLIGHT = 16 };
+static const double GOAL = 1.03, SLICE_US = 1e5;
+
+extern char **environ;
+
+typedef struct program {
+    pid_t pid;
+    FILE *out;
+} program;
+
+static char folder[2048]; /* of the build */
+static char trace_path[64];
+
+/* `path` is in the build. Ends the bench if there is no such program. */
+static program start(const char *path, bool traced, const char *const *arguments)
+{
+    char full[2304];
+    int ends[2];
+    program p = {0};
+    posix_spawn_file_actions_t actions;
+    snprintf(full, sizeof full, "%s/%s", folder, path);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        bench_die("there is no pipe");
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
+    if (traced)
+        setenv("ACUDA_TRACE", trace_path, 1);
+    else
+        unsetenv("ACUDA_TRACE");
+    int error = posix_spawn(&p.pid, full, &actions, NULL, (char *const *)(uintptr_t)arguments,
+                            environ);
+    if (error)
+        bench_die("%s: %s", full, strerror(error));
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    p.out = fdopen(ends[0], "r");
+    return p;
+}
+
+/* Its last line that fits the format; ends the bench if there is none. */
+static double read_number(program *p, const char *format)
+{
+    char line[512];
+    double value = NAN;
+    while (isnan(value) && fgets(line, sizeof line, p->out))
+        (void)sscanf(line, format, &value);
+    if (isnan(value))
+        bench_die("a program did not say: %s", format);
+    return value;
+}
+
+/* Waits for its end. Processor time in microseconds. */
+static double finish(program *p)
+{
+    char line[512];
+    int status;
+    struct rusage used;
+    while (fgets(line, sizeof line, p->out)) /* it must not wait for room in the pipe */
+        ;
+    fclose(p->out);
+    if (wait4(p->pid, &status, 0, &used) != p->pid || status != 0)
+        bench_die("a program failed: %#x", (unsigned)status);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+static double median(double *values, int count)
+{
+    return bench_percentile(values, count, 50);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void report(bench *b, const char *what, double *ratios, int count, double goal)
+{
+    qsort(ratios, (size_t)count, sizeof *ratios, by_value);
+    bench_at_most(b, what, "x", median(ratios, count), goal);
+}
+
+/* ---- the demo ---- */
+
+typedef struct cost {
+    double us, cpu_us;
+} cost;
+
+static cost run_demo(const char *epochs, bool traced)
+{
+    const char *const arguments[] = {"mlp", "examples/data/digits.csv", epochs, NULL};
+    program p = start("examples/mlp", traced, arguments);
+    double seconds = read_number(&p, "held out: %*f %% right, after %lf");
+    return (cost){.us = seconds * 1e6, .cpu_us = finish(&p)};
+}
+
+static void measure_demo(bench *b)
+{
+    double time[MOST_PAIRS], cpu[MOST_PAIRS];
+    int pairs = bench_count(b, 11, 1);
+    const char *epochs = b->quick ? "6" : acu_device_info_of(b->device)->software ? "60" : "1000";
+    bench_title(b, "the demo, traced");
+    for (int i = 0; i < pairs; i++) {
+        cost cost_of[2];
+        for (int k = 0; k < 2; k++) /* the first one is another one each time */
+            cost_of[(i + k) % 2] = run_demo(epochs, (i + k) % 2);
+        time[i] = cost_of[1].us / cost_of[0].us;
+        cpu[i] = cost_of[1].cpu_us / cost_of[0].cpu_us;
+    }
+    report(b, "time", time, pairs, b->quick ? NAN : GOAL);
+    report(b, "processor time", cpu, pairs, NAN);
+}
+
+/* ---- the server ---- */
+
+typedef struct server {
+    program program;
+    clockid_t clock;
+    int clients[CLIENTS];
+} server;
+
+static int connect_to(int port)
+{
+    const int yes = 1;
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) != 0)
+        bench_die("the server can not be reached");
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    return fd;
+}
+
+static server start_server(bool traced)
+{
+    server s = {.program = start("examples/servers/epoll", traced,
+                                 (const char *const[]){"epoll", "0", NULL})};
+    int port = (int)read_number(&s.program, "listening on 127.0.0.1:%lf");
+    for (int i = 0; i < CLIENTS; i++)
+        s.clients[i] = connect_to(port);
+    if (clock_getcpuclockid(s.program.pid, &s.clock) != 0)
+        bench_die("there is no clock of another process's processor time");
+    return s;
+}
+
+static double cpu_us(const server *s)
+{
+    struct timespec t;
+    clock_gettime(s->clock, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+static void send_all(int fd, const char *bytes, size_t count)
+{
+    while (count) {
+        ssize_t n = write(fd, bytes, count);
+        if (n <= 0)
+            bench_die("the server does not read");
+        bytes += n;
+        count -= (size_t)n;
+    }
+}
+
+/* Waits for so many lines; each must be the answer to "1 1 2 3". */
+static void read_answers(int fd, int count)
+{
+    static const char right[] = "739982445 1479964890 2219947335\n";
+    char bytes[4096];
+    size_t at = 0;
+    while (count) {
+        ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n <= 0)
+            bench_die("the server does not answer");
+        for (ssize_t i = 0; i < n; i++) {
+            count -= bytes[i] == '\n';
+            if (bytes[i] != right[at])
+                bench_wrong("the server's answer is wrong: byte %zu is %c", at, bytes[i]);
+            at = right[at + 1] ? at + 1 : 0;
+        }
+    }
+}
+
+static void ask(const server *s, int client, int requests)
+{
+    static const char request[] = "1 1 2 3\n";
+    char bytes[IN_FLIGHT * sizeof request] = "";
+    for (int i = 0; i < requests; i++)
+        memcpy(bytes + (size_t)i * (sizeof request - 1), request, sizeof request - 1);
+    send_all(s->clients[client], bytes, (size_t)requests * (sizeof request - 1));
+}
+
+/* For a while, `clients` with so many requests each in flight. Of one request. */
+static cost load(const server *s, int clients, int requests, double us)
+{
+    double begin = bench_now_us(), before = cpu_us(s), end;
+    long answered = 0;
+    for (int c = 0; c < clients; c++)
+        ask(s, c, requests);
+    do {
+        for (int c = 0; c < clients; c++, answered += requests) {
+            read_answers(s->clients[c], requests);
+            ask(s, c, requests);
+        }
+        end = bench_now_us();
+    } while (end - begin < us);
+    cost total = {.us = end - begin, .cpu_us = cpu_us(s) - before};
+    for (int c = 0; c < clients; c++)
+        read_answers(s->clients[c], requests);
+    return (cost){.us = total.us / (double)answered, .cpu_us = total.cpu_us / (double)answered};
+}
+
+static void measure_load(bench *b, const server servers[2], const char *title, int clients,
+                         int requests)
+{
+    double time[MOST_PAIRS], cpu[MOST_PAIRS], plain[MOST_PAIRS];
+    int pairs = bench_count(b, 61, 1);
+    bench_title(b, title);
+    for (int i = -1; i < pairs; i++) { /* the first ones are to warm up */
+        cost cost_of[2];
+        for (int k = 0; k < 2; k++)
+            cost_of[(i + k) & 1] = load(&servers[(i + k) & 1], clients, requests,
+                                        b->quick ? 0 : SLICE_US);
+        if (i < 0)
+            continue;
+        time[i] = cost_of[1].us / cost_of[0].us;
+        cpu[i] = cost_of[1].cpu_us / cost_of[0].cpu_us;
+        plain[i] = cost_of[0].us;
+    }
+    report(b, "time", time, pairs, b->quick ? NAN : GOAL);
+    report(b, "processor time", cpu, pairs, NAN);
+    qsort(plain, (size_t)pairs, sizeof *plain, by_value);
+    bench_at_most(b, "time of a request without a trace", "us", median(plain, pairs), NAN);
+}
+
+static void stop_server(server *s)
+{
+    for (int i = 0; i < CLIENTS; i++)
+        close(s->clients[i]);
+    kill(s->program.pid, SIGTERM);
+    finish(&s->program);
+}
+
+static void measure_server(bench *b)
+{
+    server servers[2] = {start_server(false), start_server(true)};
+    measure_load(b, servers, "the server, traced: one client, a request at a time", 1, 1);
+    measure_load(b, servers, "the server, traced: 8 clients with 16 requests each in flight",
+                 CLIENTS, IN_FLIGHT);
+    for (int i = 0; i < 2; i++)
+        stop_server(&servers[i]);
+}
+
+int main(int argc, char **argv)
+{
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    folder[length > 0 ? length : 0] = 0;
+    for (int up = 0; up < 2; up++)
+        *(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
+    snprintf(trace_path, sizeof trace_path, "/tmp/acuda-bench-trace-%ld", (long)getpid());
+    unsetenv("ACUDA_TRACE"); /* of this process, which opens a device too */
+    setenv("SOFTCUDA_DEVICES", "1", 0); /* more replicas learn in more epochs */
+    bench b = bench_open_host("trace", argc, argv);
+    measure_demo(&b);
+    measure_server(&b);
+    unlink(trace_path);
+    return bench_close(&b);
+}
