@@ -21,7 +21,7 @@ foreach(program IN LISTS programs)
         acuda_add_ptx(${name} ${name}.cu)
     endif()
 endforeach()
-foreach(example IN ITEMS mlp mlp_ops convnet onnx)
+foreach(example IN ITEMS mlp mlp_ops convnet onnx sheet)
     target_compile_definitions(${example} PRIVATE EXAMPLES_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 endforeach()
 

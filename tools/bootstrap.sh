@@ -31,6 +31,7 @@ have_package()
     libglib2.0-dev) has_module glib-2.0 ;;
     libjson-c-dev) has_module json-c ;;
     libpng-dev) has_module libpng ;;
+    libturbojpeg0) /sbin/ldconfig -p 2>/dev/null | grep -q 'libturbojpeg\.so\.0 ' ;;
     debhelper) command -v dh >/dev/null ;;
     xz-utils) command -v xz >/dev/null ;;
     openmpi-bin) command -v mpiexec.openmpi >/dev/null ;;

@@ -82,7 +82,8 @@
  *     dimensions),
  *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them); blas.h,
  *     fft.h, sparse.h and npp.h are by NVIDIA's libraries, infer.h (whole networks) is by
- *     onnxruntime, and vendor.h says which of these were found.
+ *     onnxruntime, jpeg.h (files of pictures) by nvJPEG or TurboJPEG, and vendor.h says which of
+ *     these were found.
  *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
  *  8  queue.h, group.h: Learning of many completions: in batches on a thread of the program's, with
  *     a descriptor for its event loop; submissions that stand or fall together.
@@ -131,6 +132,7 @@
 #include <acuda/index.h>
 #include <acuda/infer.h>
 #include <acuda/image_filters.h>
+#include <acuda/jpeg.h>
 #include <acuda/kernel.h>
 #include <acuda/log.h>
 #include <acuda/managed.h>

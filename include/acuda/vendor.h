@@ -19,7 +19,8 @@
  * A folder that the environment names counts only if it belongs to root or to the process's user
  * and is not writable by everybody; a program that runs with somebody else's privileges reads no
  * environment. On the software device NVIDIA's libraries can not run, so only a library that the
- * program names is used there. onnxruntime (infer.h) is none of NVIDIA's: it runs there too.
+ * program names is used there. onnxruntime (infer.h) and TurboJPEG (jpeg.h) are none of NVIDIA's:
+ * they run there too.
  *
  * Where a library is missing, operations that need it fail with NOT_FOUND, and say where it was
  * looked for. A library is opened once for the process and never closed. What acuda makes of it
@@ -34,7 +35,7 @@
 
 ACU_BEGIN
 
-/* X(identifier, name, environment variable, package of pip for CUDA 13) */
+/* X(identifier, name, environment variable, package of pip for CUDA 13, or of Debian) */
 #define ACU_VENDORS(X)                                                                             \
     X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")                                           \
     X(CUBLASLT, "cuBLASLt", "ACUDA_CUBLASLT", "nvidia-cublas")                                     \
@@ -44,6 +45,8 @@ ACU_BEGIN
     X(CUDNN, "cuDNN", "ACUDA_CUDNN", "nvidia-cudnn-cu13")                                          \
     X(NPPIG, "NPP's geometry (libnppig)", "ACUDA_NPPIG", "nvidia-npp")                             \
     X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")                         \
+    X(NVJPEG, "nvJPEG", "ACUDA_NVJPEG", "nvidia-nvjpeg")                                           \
+    X(TURBOJPEG, "TurboJPEG", "ACUDA_TURBOJPEG", "libturbojpeg0")                                  \
     X(ONNXRUNTIME, "onnxruntime", "ACUDA_ONNXRUNTIME", "onnxruntime")                              \
     X(NCCL, "NCCL", "ACUDA_NCCL", "nvidia-nccl-cu13")
 
@@ -76,8 +79,8 @@ ACU_API acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_sett
 ACU_API acu_status acu_vendor_load(acu_device *device, acu_vendor vendor);
 
 /* The name ("cuBLAS"; "?" for a number that is none); the version of the library that is open,
- * 130002 for 13.0.2 (0: none is open); and its file, as a static string (NULL: none
- * is open). Never block. */
+ * 130002 for 13.0.2 (0: none is open; 20000: TurboJPEG, which does not say more); and its file, as
+ * a static string (NULL: none is open). Never block. */
 ACU_API const char *acu_vendor_name(acu_vendor vendor);
 ACU_API int acu_vendor_version(acu_vendor vendor);
 ACU_API const char *acu_vendor_path(acu_vendor vendor);

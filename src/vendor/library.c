@@ -165,9 +165,9 @@ acu_status acui_library_open(acui_library *library)
     }
     acu_status st = ACU_OK;
     if (!library->library)
-        st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (pip install %s%s has "
+        st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (%s install %s%s has "
                        "it)", facts[library->id].name, library->looked, library->unfit,
-                       facts[library->id].package,
+                       library->debian ? "apt" : "pip", facts[library->id].package,
                        library->anywhere ? "" : ", or CUDA's toolkit,");
     pthread_mutex_unlock(&library->lock);
     return st;

@@ -41,6 +41,7 @@ typedef struct acui_library {
     /* Its cublasGetProperty: 0 major, 1 minor, 2 patch. */
     int (**property)(int which, int *value);
     bool anywhere; /* it runs without a GPU too, and is no part of CUDA */
+    bool debian;   /* its package is Debian's, and not pip's */
     bool keyed; /* there is something else for each key, such as a plan for a shape */
     /* Make what the key describes, for one thread at a time. The device is entered, and this is a
      * thread of the loader; `first` of its kind there: warm up. On failure the record is set. */
