@@ -43,6 +43,7 @@ struct acu_graph {
     acui_task *task;        /* its only one */
     acui_values values;
     acui_exec *exec;
+    acui_node *looks; /* out of the plan's list: they are done again behind each replay */
     piece *pieces;
     size_t piece_count;
     bool passes_on; /* some value is in none of the pieces: see op/await.h */
@@ -127,7 +128,7 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
                            "after that (acu_after, acu_after_future)");
     if (node->device != plan->first->device)
         return refuse_node(node, "it runs on another device than what comes before");
-    if (node->kind == ACUI_NODE_ALLOC)
+    if (node->kind == ACUI_NODE_ALLOC || acui_is_look(node))
         return ACU_OK;
     if (node->kind == ACUI_NODE_UPLOAD)
         return keep_upload(plan, node);
@@ -136,6 +137,8 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
                            "each other, which helper threads do");
     if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies, fills and calls can be replayed");
+    if (node->kind == ACUI_NODE_FOREIGN && !acui_fits_graph(node) && node->u.call.op->u.call.own)
+        return refuse_node(node, "its library may wait for the device in the call");
     if (node->kind == ACUI_NODE_FOREIGN && !acui_fits_graph(node))
         return refuse_node(node, "whether it may be captured is not known; if so, say it with "
                            "acu_capturable");
@@ -156,6 +159,36 @@ static acu_status check_plan(acui_plan *plan)
     for (acui_node *node = plan->first; node; node = node->next)
         ACUI_TRY(check_node(plan, node));
     return ACU_OK;
+}
+
+static void set_looks_aside(acu_graph *graph)
+{
+    acui_plan *plan = &graph->plan->plan;
+    acui_node **link = &plan->first, *last = NULL;
+    while (*link) {
+        acui_node *node = *link;
+        if (!acui_is_look(node)) {
+            last = node;
+            link = &node->next;
+            continue;
+        }
+        *link = node->next;
+        node->next = graph->looks;
+        graph->looks = node;
+    }
+    plan->last = last;
+}
+
+/* So that the plan releases what they hold. */
+static void put_looks_back(acu_graph *graph)
+{
+    acui_plan *plan = &graph->plan->plan;
+    while (graph->looks) {
+        acui_node *node = graph->looks;
+        graph->looks = node->next;
+        node->next = plan->first;
+        plan->first = node;
+    }
 }
 
 /* ---- what it touches, all in all ---- */
@@ -303,6 +336,7 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
     acu_submit_options submit = {.size = sizeof submit, .policy = options->policy};
     ACUI_TRY(acui_alone_plan(device, op, &submit, &graph->plan, &graph->values));
     ACUI_TRY(check_plan(&graph->plan->plan));
+    set_looks_aside(graph);
     ACUI_TRY(acui_alone_lay_out(graph->plan, &graph->task));
     graph->device = acu_device_retain(graph->task->device);
     ACUI_TRY(bind_kernels(graph->task));
@@ -370,8 +404,10 @@ void acu_graph_release(acu_graph *graph)
         free_exec(graph);
     acui_values_clear(&graph->values);
     acui_free(graph->pieces);
-    if (graph->plan)
+    if (graph->plan) {
+        put_looks_back(graph);
         acui_submission_close(graph->plan);
+    }
     acu_device *device = graph->device;
     pthread_mutex_destroy(&graph->launch);
     acui_object_free(graph);
@@ -421,6 +457,8 @@ static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, ac
     node->u.replay.release = acu_graph_release;
     node->u.replay.nodes = graph->task->body_count;
     ACUI_TRY(touch_pieces(plan, node, graph));
+    for (const acui_node *look = graph->looks; look; look = look->next)
+        ACUI_TRY(acui_plan_look(plan, look));
     plan->passes_on |= graph->passes_on;
     for (size_t i = 0; i < graph->values.count && !values->unwanted; i++) {
         acu_val value = graph->values.list[i];

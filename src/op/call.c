@@ -89,6 +89,25 @@ static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui
     return add_call(plan, op, ACUI_NODE_HOST, device, values->list + base);
 }
 
+acu_status acui_plan_look(acui_plan *plan, const acui_node *look)
+{
+    acu_op *op = look->u.call.op;
+    size_t count = look->u.call.count;
+    acui_node *node = acui_plan_node(plan, ACUI_NODE_HOST, op, look->device, count);
+    if (!node)
+        return ACU_ERR_NO_MEMORY;
+    node->u.call.op = acui_object_retain(op);
+    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
+    if (!node->u.call.values)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
+    for (size_t i = 0; i < count; i++) {
+        ACUI_TRY(acui_node_touch(plan, node, look->u.call.values[i].tensor, ACU_READ));
+        ACUI_TRY(acui_lend(&look->u.call.values[i], &node->u.call.values[i]));
+        node->u.call.count = i + 1;
+    }
+    return ACU_OK;
+}
+
 const acui_op_class acui_class_HOST = {
     .name = "host", .plan = plan_host, .destroy = acui_args_release};
 
@@ -130,12 +149,32 @@ acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own)
     return op;
 }
 
+void acui_op_not_captured(acu_op *op)
+{
+    if (op->class == &acui_class_FOREIGN && !acui_op_is_oom(op))
+        op->u.call.capturable = false;
+}
+
 acu_op *acui_op_own_host(acu_op *op)
 {
     static const acui_own_call own;
     if (op->class == &acui_class_HOST && !acui_op_is_oom(op))
         op->u.call.own = &own;
     return op;
+}
+
+acu_op *acui_op_looks(acu_op *op)
+{
+    static const acui_own_call own = {.looks = true};
+    if (op->class == &acui_class_HOST && !acui_op_is_oom(op))
+        op->u.call.own = &own;
+    return op;
+}
+
+bool acui_is_look(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_HOST && node->u.call.op->u.call.own &&
+           node->u.call.op->u.call.own->looks;
 }
 
 acu_op *acu_op_capturable(acu_op *x, acu_site site)

@@ -34,13 +34,22 @@ struct acui_own_call {
     /* Keeps what such work needs beyond the op, until it is let go. */
     void *(*hold)(void *user);
     void (*let_go)(void *held);
+    bool looks; /* HOST: see acui_op_looks */
 };
 
 /* Make `op`, an acu_foreign that was just constructed, a call of acuda's own, whose failures are
  * told as they are, and which may be captured. Returns the op. */
 acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own);
+void acui_op_not_captured(acu_op *op); /* it may not, after all */
 /* Make `op`, an acu_host that was just constructed, one of acuda's own: its function sets a record
  * where it fails, which is told as it is. Returns the op. */
 acu_op *acui_op_own_host(acu_op *op);
+/* The same of one that only looks at its values, and fails or does not, so that in a graph it can
+ * be done behind each replay. */
+acu_op *acui_op_looks(acu_op *op);
+/* `node` is that of such an op. */
+bool acui_is_look(const acui_node *node);
+/* Plan it once more, for values as they are then. */
+acu_status acui_plan_look(acui_plan *plan, const acui_node *look);
 
 #endif

@@ -36,5 +36,5 @@ acu_op *acui_info_look(const acui_info_words *words, acu_op *info, acu_site site
 {
     acu_arg arg = acu_arg_op(acu_op_to_host(info, site), ACU_READ);
     acu_user user = {(void *)(uintptr_t)words, NULL};
-    return acu_op_named(acui_op_own_host(acu_op_host(look, user, &arg, 1, site)), words->name);
+    return acu_op_named(acui_op_looks(acu_op_host(look, user, &arg, 1, site)), words->name);
 }

@@ -185,5 +185,8 @@ acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t
     v->call = *call;
     memcpy(v->data, call->data, call->bytes);
     acu_op *op = acu_op_foreign(run, (acu_user){v, drop}, args, count, site);
-    return acui_op_own_call(acui_op_call(op, call->name), &own);
+    op = acui_op_own_call(acui_op_call(op, call->name), &own);
+    if (call->repeats == ACUI_NOT_REPEATED)
+        acui_op_not_captured(op);
+    return op;
 }

@@ -25,7 +25,7 @@ typedef struct acui_vendor_work {
 /* Enqueue on work->stream, with the device's context current. On failure the record is set. */
 typedef acu_status (*acui_vendor_fn)(acui_vendor_work *work);
 
-/* Whether cached graphs can have the call: what it enqueues depends on the data, all of whose bytes
+/* Whether graphs can have the call: what it enqueues depends on the data, all of whose bytes
  * are set, and on the addresses of its values alone. */
 typedef enum acui_vendor_repeats {
     ACUI_NOT_REPEATED, /* it does not; or the library waits, or reads results, in the call */

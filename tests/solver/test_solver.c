@@ -393,6 +393,45 @@ static void repeated(void **state)
     with_end(device);
 }
 
+/* In an explicit graph, `info` is looked at behind each replay: what can not be solved fails that
+ * replay, and not the next one. */
+static void in_a_graph(void **state)
+{
+    (void)state;
+    acu_device *device = open_solver();
+    double a[MOST], b[MOST], x[MOST], back[MOST];
+    acu_graph *graph;
+    acu_tensor *kept, *left = definite(device, ACU_F64, 1, N, a);
+    again s = {.a = left, .b = random_tensor(device, ACU_F64, ACU_SHAPE(N, 2), b)};
+    assert_works(acu_sync(device, acu_dup(left), &kept));
+    assert_works(acu_sync(device, acu_zeros(ACU_F64, ACU_SHAPE(N, 2)), &s.x));
+    acu_op *op = acu_into(s.x, acu_solve(left, s.b));
+    op = acu_zip(op, acu_cholesky(left, ACU_LOWER), acu_nth(acu_qr(left), 1));
+    assert_works(acu_graph_load(device, op, NULL, &graph));
+    for (int turn = 0; turn < 6; turn++) {
+        bool singular = turn % 3 == 1;
+        acu_op *matrix = singular ? acu_fill(left, acu_f64(0)) : acu_copy(left, kept);
+        assert_works(acu_sync(device, matrix, NULL));
+        if (singular) {
+            fails_with(device, acu_replay(graph), 1, "1");
+            continue;
+        }
+        assert_works(acu_sync(device, acu_replay(graph), NULL));
+        with_read(s.x, x);
+        multiply(a, x, back, N, N, 2, 0);
+        with_near(back, b, 2 * N, 1e-11, "solved in a replay");
+    }
+    acu_graph_release(graph);
+    acu_graph *none = NULL;
+    assert_fails(acu_graph_load(device, acu_eigh(left, ACU_LOWER), NULL, &none),
+                 ACU_ERR_NOT_SUPPORTED, "wait");
+    acu_tensor_release(kept);
+    acu_tensor_release(left);
+    acu_tensor_release(s.b);
+    acu_tensor_release(s.x);
+    with_end(device);
+}
+
 /* ---- refusals and failures ---- */
 
 static void refusals(void **state)
@@ -490,7 +529,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cholesky), cmocka_unit_test(solutions), cmocka_unit_test(in_place),
         cmocka_unit_test(lu), cmocka_unit_test(qr), cmocka_unit_test(svd), cmocka_unit_test(eigh),
-        cmocka_unit_test(no_result), cmocka_unit_test(repeated),
+        cmocka_unit_test(no_result), cmocka_unit_test(repeated), cmocka_unit_test(in_a_graph),
         cmocka_unit_test(refusals), cmocka_unit_test(failures),
         cmocka_unit_test(without_memory), cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
