@@ -51,7 +51,10 @@ acui_library acui_library_CUDNN = {
     .symbol_count = sizeof symbols / sizeof *symbols,
     .property = &acui_cudnn.property,
     .keyed = true,
+    .shared = true,
     .make = acui_dnn_make,
     .end = acui_dnn_end,
+    .make_handle = acui_dnn_make_handle,
+    .end_handle = acui_dnn_end_handle,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };

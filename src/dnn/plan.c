@@ -18,9 +18,20 @@ void acui_dnn_end(void *made)
         acui_dnn_end_engine(&p->engine[i]);
     acui_dnn_end_set(&p->set);
     acui_dnn_old_end(p);
-    if (p->handle)
-        acui_cudnn.destroy(p->handle);
     acui_free(p);
+}
+
+acu_status acui_dnn_make_handle(void **made)
+{
+    acui_cudnn_handle handle = NULL;
+    acu_status st = acui_cudnn_said("cudnnCreate", acui_cudnn.create(&handle));
+    *made = handle;
+    return st;
+}
+
+void acui_dnn_end_handle(void *made)
+{
+    acui_cudnn.destroy(made);
 }
 
 static acu_status choose(acui_dnn_plan *p, acu_device *device, const acui_dnn_key *key)
@@ -34,7 +45,6 @@ static acu_status choose(acui_dnn_plan *p, acu_device *device, const acui_dnn_ke
 static acu_status fill_in(acui_dnn_plan *p, acu_device *device, const acui_dnn_key *key)
 {
     acui_dnn_key alone = *key;
-    ACUI_TRY(acui_cudnn_said("cudnnCreate", acui_cudnn.create(&p->handle)));
     if (key->kind >= ACUI_DNN_POOL)
         return acui_dnn_old_make(p, key);
     acu_status st = choose(p, device, key);
@@ -56,7 +66,14 @@ acu_status acui_dnn_make(acu_device *device, const void *key, bool first, void *
     acui_dnn_plan *p = ACUI_NEW(acui_dnn_plan);
     if (!p)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a plan of cuDNN");
-    acu_status st = fill_in(p, device, &k);
+    void *handle;
+    acu_status st = acui_handles_borrow(&acui_library_CUDNN, device, &p->handles, &handle);
+    if (st == ACU_OK) {
+        p->handle = handle;
+        st = fill_in(p, device, &k);
+        p->handle = NULL;
+        acui_handles_give(p->handles, handle);
+    }
     if (st != ACU_OK)
         acui_dnn_end(p);
     else
@@ -116,10 +133,9 @@ static acu_status engine_for(acui_vendor_work *work, const acui_dnn_plan *p, int
     return st;
 }
 
-acu_status acui_dnn_run(acui_vendor_work *work)
+static acu_status run(acui_vendor_work *work, acui_dnn_plan *p)
 {
     const acui_dnn *d = work->data;
-    acui_dnn_plan *p = work->handle; /* this thread's, for now */
     void *at[ACUI_DNN_PLACES], *memory;
     int chosen = 0;
     for (int i = 0; i < ACUI_DNN_PLACES; i++)
@@ -135,4 +151,14 @@ acu_status acui_dnn_run(acui_vendor_work *work)
     ACUI_TRY(acui_dnn_execute(p, &p->engine[chosen], at, memory));
     at[ACUI_DNN_BIAS] = bias;
     return acui_dnn_old_run_rest(p, at);
+}
+
+acu_status acui_dnn_run(acui_vendor_work *work)
+{
+    const acui_dnn_plan *plan = work->handle;
+    acui_dnn_plan mine = *plan;
+    mine.handle = acui_handles_take(plan->handles);
+    acu_status st = run(work, &mine);
+    acui_handles_give(plan->handles, mine.handle);
+    return st;
 }

@@ -68,8 +68,10 @@ enum { ACUI_DNN_SCALARS = 100, ACUI_DNN_MOST_SCALARS = 4 };
 
 void acui_dnn_end_engine(acui_dnn_engine *engine);
 
+/* Any number of threads run it at the same time, each with a copy of this struct. */
 typedef struct acui_dnn_plan {
-    acui_cudnn_handle handle;
+    acui_handles *handles;    /* the device's */
+    acui_cudnn_handle handle; /* one of them: while it is made, and in the copies */
     acui_dnn_set set;
     acui_dnn_engine engine[2]; /* the one to use; one for when there is too little memory */
     int engines;
@@ -109,5 +111,7 @@ acu_status acui_dnn_old_run_rest(const acui_dnn_plan *plan, void *const *at);
 
 acu_status acui_dnn_make(acu_device *device, const void *key, bool first, void **made);
 void acui_dnn_end(void *made);
+acu_status acui_dnn_make_handle(void **made);
+void acui_dnn_end_handle(void *made);
 
 #endif

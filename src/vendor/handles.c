@@ -45,12 +45,19 @@ static acui_load_state state_of(const acui_handles *h)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* They are handles for plans that have keys. */
+static bool are_for_plans(const acui_handles *h)
+{
+    return h->library->shared && h->bytes == 0;
+}
+
 static acu_status make_one(acui_handles *h, bool first, void **made)
 {
     acui_entered entered;
     ACUI_TRY(acui_device_check(h->device));
     ACUI_TRY(acui_enter(h->device, &entered));
-    acu_status st = h->library->make(h->device, h->key, first, made);
+    acu_status st = are_for_plans(h) ? h->library->make_handle(made)
+                                     : h->library->make(h->device, h->key, first, made);
     acui_leave(&entered);
     return st;
 }
@@ -145,8 +152,9 @@ static void handles_free(acui_handles *h)
  * The device is entered, or lost. */
 static void handles_end(acui_handles *h)
 {
+    void (*end)(void *made) = are_for_plans(h) ? h->library->end_handle : h->library->end;
     for (int i = 0; i < h->free_count && !acui_device_lost(h->device); i++)
-        h->library->end(h->free[i]);
+        end(h->free[i]);
     handles_free(h);
 }
 
@@ -161,15 +169,26 @@ static void set_first(const acui_library *library, acu_device *device, acui_hand
     atomic_store_explicit(&device->vendor.handles[library->id], h, memory_order_release);
 }
 
+/* Plans before the handles that they were made with. */
+static void drop_those(acu_device *device, int i)
+{
+    acui_handles *last = NULL, *next;
+    for (acui_handles *h = atomic_load_explicit(&device->vendor.handles[i], memory_order_acquire);
+         h; h = next) {
+        next = h->next;
+        if (are_for_plans(h))
+            last = h;
+        else
+            handles_end(h);
+    }
+    if (last)
+        handles_end(last);
+}
+
 static void drop_all(acu_device *device)
 {
     for (int i = 0; i < ACU_VENDOR_COUNT; i++)
-        for (acui_handles *h = atomic_load_explicit(&device->vendor.handles[i],
-                                                    memory_order_acquire), *next;
-             h; h = next) {
-            next = h->next;
-            handles_end(h);
-        }
+        drop_those(device, i);
 }
 
 void acui_handles_hold(acui_handles *h)
@@ -206,7 +225,7 @@ static acui_handles *crowd_out(const acui_library *library, acu_device *device)
         count++;
         /* Acquire: pairs with the release of the last holder. */
         bool idle = !atomic_load_explicit(&h->holders, memory_order_acquire);
-        if (idle && (!oldest || h->used < oldest->used)) {
+        if (idle && !are_for_plans(h) && (!oldest || h->used < oldest->used)) {
             oldest = h;
             before = last;
         }
@@ -245,13 +264,14 @@ static void have_ended(acui_handles *h)
     enter_list(h);
 }
 
-/* list_lock is held. */
-static acu_status begin(acui_library *library, acu_device *device, const void *key, size_t bytes,
-                        acui_handles **begun)
+static acui_handles *handles_new(acui_library *library, acu_device *device, const void *key,
+                                 size_t bytes, acui_load_state state)
 {
     acui_handles *h = acui_alloc(sizeof *h + bytes);
-    if (!h)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to load %s", library->find.words);
+    if (!h) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to load %s", library->find.words);
+        return NULL;
+    }
     h->library = library;
     h->device = device;
     h->bytes = bytes;
@@ -259,7 +279,17 @@ static acu_status begin(acui_library *library, acu_device *device, const void *k
         memcpy(h->key, key, bytes);
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->given, NULL);
-    atomic_init(&h->state, ACUI_LOADING);
+    atomic_init(&h->state, (int)state);
+    return h;
+}
+
+/* list_lock is held. */
+static acu_status begin(acui_library *library, acu_device *device, const void *key, size_t bytes,
+                        acui_handles **begun)
+{
+    acui_handles *h = handles_new(library, device, key, bytes, ACUI_LOADING);
+    if (!h)
+        return ACU_ERR_NO_MEMORY;
     h->point = acui_point_new(device);
     acu_status st = h->point ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to load %s",
                                                   library->find.words);
@@ -379,8 +409,15 @@ acu_status acu_vendor_load(acu_device *device, acu_vendor vendor)
 
 /* ---- taking turns ---------------------------------------------------------------------------- */
 
+static bool is_for_all(const acui_handles *h)
+{
+    return h->library->shared && h->bytes > 0;
+}
+
 void *acui_handles_take(acui_handles *h)
 {
+    if (is_for_all(h)) /* the state says that it is there, and it stays */
+        return h->free[0];
     pthread_mutex_lock(&h->lock);
     while (h->free_count == 0) {
         if (!h->growing && h->count < MOST)
@@ -394,7 +431,54 @@ void *acui_handles_take(acui_handles *h)
 
 void acui_handles_give(acui_handles *h, void *handle)
 {
+    if (is_for_all(h))
+        return;
     pthread_mutex_lock(&h->lock);
     put(h, handle);
     pthread_mutex_unlock(&h->lock);
+}
+
+/* The device's, which stay as long as it. */
+static acu_status for_plans(acui_library *library, acu_device *device, acui_handles **from)
+{
+    pthread_mutex_lock(&list_lock);
+    acui_handles *h = find(first_of(library, device), NULL, 0);
+    if (!h && (h = handles_new(library, device, NULL, 0, ACUI_LOADED)))
+        enter_list(h);
+    pthread_mutex_unlock(&list_lock);
+    *from = h;
+    return h ? ACU_OK : ACU_ERR_NO_MEMORY;
+}
+
+/* NULL: there is none, and this thread is to make one. */
+static void *take_or_make(acui_handles *h)
+{
+    void *handle = NULL;
+    pthread_mutex_lock(&h->lock);
+    while (h->free_count == 0 && h->count == MOST)
+        pthread_cond_wait(&h->given, &h->lock); /* handles in use will be given back */
+    if (h->free_count > 0)
+        handle = h->free[--h->free_count];
+    else
+        h->count++;
+    pthread_mutex_unlock(&h->lock);
+    return handle;
+}
+
+acu_status acui_handles_borrow(acui_library *library, acu_device *device, acui_handles **from,
+                               void **handle)
+{
+    ACUI_TRY(for_plans(library, device, from));
+    acui_handles *h = *from;
+    *handle = take_or_make(h);
+    if (*handle)
+        return ACU_OK;
+    acu_status st = library->make_handle(handle);
+    if (st == ACU_OK)
+        return st;
+    pthread_mutex_lock(&h->lock);
+    h->count--;
+    pthread_cond_signal(&h->given);
+    pthread_mutex_unlock(&h->lock);
+    return st;
 }

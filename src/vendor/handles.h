@@ -3,7 +3,7 @@
  * What a device has of a library: handles, or plans for one shape. Making one takes long and
  * blocks, so the loader's threads do it; a thread that issues a call takes one that is free. A
  * device keeps them until it ends, except plans that were not used for the longest time where there
- * are many.
+ * are many. Of a library whose plans are shared, there is one of each, and handles besides.
  */
 #ifndef ACUI_VENDOR_HANDLES_H
 #define ACUI_VENDOR_HANDLES_H
@@ -34,5 +34,11 @@ acu_status acui_handles_status(const acui_handles *handles);
  * another thread to give one back, which it does when its call is made. */
 void *acui_handles_take(acui_handles *handles);
 void acui_handles_give(acui_handles *handles, void *handle);
+
+/* Where what has a key is shared: one of the device's handles, for this thread alone until it is
+ * given back to *from. On a thread of the loader, with the device entered: where none is free, it is
+ * made here. Elsewhere, acui_handles_take. */
+acu_status acui_handles_borrow(acui_library *library, acu_device *device, acui_handles **from,
+                               void **handle);
 
 #endif

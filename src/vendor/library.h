@@ -43,10 +43,15 @@ typedef struct acui_library {
     bool anywhere; /* it runs without a GPU too, and is no part of CUDA */
     bool debian;   /* its package is Debian's, and not pip's */
     bool keyed; /* there is something else for each key, such as a plan for a shape */
+    bool shared; /* what there is for a key may be used by any number of threads at the same time,
+                  * each with a handle of its own (acui_handles_borrow) */
     /* Make what the key describes, for one thread at a time. The device is entered, and this is a
      * thread of the loader; `first` of its kind there: warm up. On failure the record is set. */
     acu_status (*make)(acu_device *device, const void *key, bool first, void **made);
     void (*end)(void *made); /* the device is entered */
+    /* Where it is `shared`: the same for handles. */
+    acu_status (*make_handle)(void **made);
+    void (*end_handle)(void *made);
 
     /* Guarded by the lock. Once it is open, nothing changes any more. */
     pthread_mutex_t lock;

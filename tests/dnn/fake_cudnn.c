@@ -83,6 +83,7 @@ int cudnnCreate(fake_handle **handle)
     if (status)
         return fake_refuse(status, "told to");
     *handle = fake_make(sizeof **handle);
+    atomic_fetch_add(&fake_cudnn.handles, 1);
     return *handle ? SUCCESS : NO_MEMORY;
 }
 

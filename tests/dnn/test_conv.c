@@ -359,6 +359,34 @@ static bool same_bits(acu_device *device, bool deterministic)
     return same;
 }
 
+/* One handle serves all plans, and one plan all threads; each thread that calls has a handle. */
+static void *five_plans(void *device)
+{
+    acu_dnn_conv_options o = {.size = sizeof o};
+    for (int i = 1; i <= 5; i++)
+        is_72(device, some(ACU_F32, i, o), i);
+    return NULL;
+}
+
+static void handles(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    acu_device *device = open_dnn();
+    int before = fake ? atomic_load(&fake->handles) : 0;
+    pthread_t threads[THREADS];
+    five_plans(device);
+    if (fake)
+        assert_int_equal(atomic_load(&fake->handles) - before, 1);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, five_plans, device), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    if (fake)
+        assert_true(atomic_load(&fake->handles) - before <= THREADS);
+    with_end(device);
+}
+
 static void deterministic(void **state)
 {
     (void)state;
@@ -458,7 +486,7 @@ static void many_shapes(void **state)
 
 enum { THREADS = 4, TURNS = 12 };
 
-static void *convolve(void *device)
+static void *several(void *device)
 {
     acu_dnn_conv_options o = {.size = sizeof o};
     for (int i = 0; i < TURNS; i++)
@@ -474,7 +502,7 @@ static void threads(void **state)
     acu_device *device = open_dnn();
     pthread_t thread[THREADS];
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, convolve, device), 0);
+        assert_int_equal(pthread_create(&thread[i], NULL, several, device), 0);
     for (int i = 0; i < THREADS; i++) {
         void *failed;
         pthread_join(thread[i], &failed);
@@ -595,7 +623,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_old), cmocka_unit_test(without_cudnn), cmocka_unit_test(forwards),
         cmocka_unit_test(many_shapes), cmocka_unit_test(threads), cmocka_unit_test(gradients),
         cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated),
-        cmocka_unit_test(choices),
+        cmocka_unit_test(choices), cmocka_unit_test(handles),
         cmocka_unit_test(deterministic), cmocka_unit_test(with_less_memory),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};

@@ -25,6 +25,7 @@ typedef struct fake_driver {
     _Atomic(int) fail_create, fail_call; /* the status to be answered; 0: none */
 
     _Atomic(int) created, destroyed, calls, done;
+    _Atomic(int) handles; /* of those that were created, where there is more than handles */
     _Atomic(int) refused;  /* wrong arguments, or memory that is not there */
     _Atomic(int) overlaps; /* a handle in use by two threads */
 } fake_driver;
