@@ -36,8 +36,8 @@ void *acui_handles_take(acui_handles *handles);
 void acui_handles_give(acui_handles *handles, void *handle);
 
 /* Where what has a key is shared: one of the device's handles, for this thread alone until it is
- * given back to *from. On a thread of the loader, with the device entered: where none is free, it is
- * made here. Elsewhere, acui_handles_take. */
+ * given back to *from. On a thread of the loader, with the device entered: where none is free, it
+ * is made here. Elsewhere, acui_handles_take. */
 acu_status acui_handles_borrow(acui_library *library, acu_device *device, acui_handles **from,
                                void **handle);
 
