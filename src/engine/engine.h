@@ -23,8 +23,7 @@
  *   order.c     enters tasks behind what touched their data
  *   find.c      finds the tasks of a submission that have given nodes
  *   fail.c      makes a task fail, or passes over it
- *   parts.c     what a failure means: or_else and finally
- *   wanted.c    whether others want what a submission that failed computes
+ *   children.c  what a failure means for or_else, finally, and ops that others use
  *   late.c      a failure of what is on the device already, and of what reads it
  * issue/: onto the device
  *   admit.c     makes tasks wait on the host while too much is in flight
@@ -70,16 +69,16 @@
  * Functions of the program are called with none of them held.
  *
  * "The order lock", said of something, is that of its home: of a task, a point and what is counted
- * of a stream or a device, that device's; of a submission and its parts, `home`. A thread that
+ * of a stream or a device, that device's; of a submission and its children, `home`. A thread that
  * deals with a task takes those of task->homes: of these, and of what it comes behind.
  */
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H
 
 #include "op/op.h"
-#include "op/part.h"
+#include "op/child.h"
 #include "op/plan.h"
-#include "op/sharing.h"
+#include "op/import.h"
 
 #include <acuda/future.h>
 
@@ -92,8 +91,8 @@ typedef struct acui_before {
     acui_point *point; /* retained */
     bool wished;       /* the program asked for this order, data or not */
     bool data;         /* the task reads what the point wrote, and fails with it */
-    bool of_op;        /* the point is part of a shared op that an AWAIT task stands for */
-    bool of_outcome;   /* of such an op: if the point fails, the task fails with the same fault */
+    bool of_outcome;   /* the point is part of a shared op that an AWAIT task stands for: if it
+                        * fails, the task fails with the same fault */
     bool vague;        /* there was no memory for a piece of it: any of its bytes may matter */
     bool over;         /* the task waits until the point is over, not just issued */
     uint16_t imported; /* of such an op: its number among those that the plan imported; 0: none */
@@ -151,7 +150,6 @@ typedef enum acui_way {
  * something else is said. Its flags, all false at first:
  *
  *   flag             set by                       read by           false again when
- *   decided          enter_range                  who enters later  never
  *   makes            take_in                      any               never
  *   placed           acui_enter_placed            who enters it     never
  *   prompt           enter_tasks                  any               never
@@ -171,10 +169,9 @@ struct acui_task {
                          * and those of what it comes behind; fixed once entered */
     acu_device *device; /* of the nodes; held by the plan */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
-    acui_sharing *sharing; /* an op with other users that all its nodes are part of; NULL: none */
+    acui_child *child;  /* that all its nodes are in; NULL: none */
     acui_shared_point *shared; /* for each op with other users around it: spare, until it is
                                 * entered */
-    acui_part *part;       /* that all its nodes are in; NULL: none */
     acui_node *first;
     size_t count;
     acui_node **nodes; /* all, in order */
@@ -185,12 +182,9 @@ struct acui_task {
     uint32_t followed;   /* the first node of the first later task of the submission that comes
                           * behind it because the program asked for that; 0: none so far. By the
                           * thread that plans, also later */
-    bool decided;        /* `followed` is a decision on what follows if it fails; or it is that
-                          * itself, and `followed` in the alternative */
     struct {             /* the same; see pass_implied */
         acui_task *next; /* NULL: not known */
-        uint32_t end;    /* all before `next` are followed by nodes before this one, */
-        bool decided;    /* ... and have `decided` */
+        uint32_t end;    /* all before `next` are followed by nodes before this one */
     } implied;
 
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
@@ -218,8 +212,6 @@ struct acui_task {
         bool failed;      /* it is not issued, or not completely */
         bool awaited;     /* when its mark was made, some follower waited until it is over */
         acui_fault *fault; /* why it failed; NULL also for lack of memory */
-        uint64_t looked;   /* the turn in which acui_task_wanted last met it; that one's list: */
-        acui_task *next_look;
     } order;
 
     struct { /* admit.c; whoever has it */
@@ -290,10 +282,9 @@ typedef enum acui_planned {
  *   flag                   set by                    read by
  *   asked.warm             acui_submission_new       any
  *   planning.*             the thread that plans     that thread
- *   order.failed           acui_parts_note           order lock
+ *   order.failed           acui_children_note        order lock
  *   order.sealed           acui_enter_nodes          order lock
  *   order.hosts            enter_tasks               order lock
- *   order.shared           enter_tasks, enter_own_op any
  *   order.makes            enter_tasks               any
  *   given_up               acui_give_up              any: acui_gave_up
  */
@@ -331,7 +322,7 @@ struct acui_submission {
         uint8_t stage;     /* an acui_planned */
         bool out_of_order; /* a part of it could not be entered when that was due: so it will be
                             * refused */
-        bool shares;       /* some task made so far has a `sharing` */
+        bool shares;       /* some task made so far is in a child */
         bool serial;       /* its policy has one stream: branches run in order too */
     } planning;
 
@@ -347,9 +338,7 @@ struct acui_submission {
         bool failed;
         bool sealed; /* no more tasks will be entered */
         bool hosts;  /* some task is host work */
-        _Atomic(bool) makes; /* some task has a prologue; also read without; relaxed, as is: */
-        _Atomic(bool) shared; /* some task entered so far has a `sharing`, or awaits an op of its
-                               * own */
+        _Atomic(bool) makes; /* some task has a prologue; also read without; relaxed */
     } order;
 
     acui_homes home; /* whose order lock guards `order`: of its first task; fixed once entered */

@@ -23,9 +23,9 @@
 #include "memory/pool.h"
 #include "op/after.h"
 #include "op/call.h"
+#include "op/child.h"
 #include "op/instead.h"
 #include "op/op.h"
-#include "op/part.h"
 
 #include <string.h>
 
@@ -89,23 +89,23 @@ static acu_status refuse_node(const acui_node *node, const char *why)
                         node->device->info.ordinal, "a graph can not hold %s: %s", node->name, why);
 }
 
-/* The or_else whose first op the part is, for its line; NULL: finally has no node of its own. */
-static const acui_node *decision_on(const acui_plan *plan, const acui_part *part)
+/* The or_else whose first op the child is, for its line; NULL: finally has no node of its own. */
+static const acui_node *decision_on(const acui_plan *plan, const acui_child *child)
 {
     for (const acui_node *node = plan->first; node; node = node->next)
-        if (node->kind == ACUI_NODE_DECIDE && node->frame->part->tried == part)
+        if (node->kind == ACUI_NODE_DECIDE && node->frame->child->tried == child)
             return node;
     return NULL;
 }
 
-/* The part's nodes are not to blame, but what made it. */
-static acu_status refuse_part(const acui_plan *plan, const acui_node *node)
+/* The child's nodes are not to blame, but what made it. */
+static acu_status refuse_child(const acui_plan *plan, const acui_node *node)
 {
-    const acui_part *part = node->frame->part;
-    while (part->parent)
-        part = part->parent;
-    const acui_node *decision = decision_on(plan, part);
-    const char *name = part->kind == ACUI_PART_FINALLY ? "finally" : "or_else";
+    const acui_child *child = node->frame->child;
+    while (child->parent && !child->parent->plain)
+        child = child->parent;
+    const acui_node *decision = decision_on(plan, child);
+    const char *name = child->kind == ACUI_CHILD_FINALLY ? "finally" : "or_else";
     return acui_fail_at(ACU_ERR_NOT_SUPPORTED, decision ? decision->site : (acu_site){0}, name,
                         node->device->info.ordinal, "a graph can not hold acu_%s: a replay "
                         "succeeds or fails as a whole; put acu_%s around the replay", name, name);
@@ -114,15 +114,15 @@ static acu_status refuse_part(const acui_plan *plan, const acui_node *node)
 static bool comes_after_others(const acui_node *node)
 {
     for (const acui_after *after = node->frame->after; after; after = after->outer)
-        if (after->sharing || after->point_count)
+        if (after->child || after->point_count)
             return true;
     return false;
 }
 
 static acu_status check_node(acui_plan *plan, acui_node *node)
 {
-    if (node->frame->part)
-        return refuse_part(plan, node);
+    if (!acui_child_is_plain(node->frame->child))
+        return refuse_child(plan, node);
     if (comes_after_others(node))
         return refuse_node(node, "it comes after work of other submissions; have the replay come "
                            "after that (acu_after, acu_after_future)");

@@ -11,7 +11,7 @@
 
 struct acui_front_op {
     struct acui_front_op *next;
-    const acui_sharing *sharing;
+    const acui_child *child;
 };
 
 static acu_status no_memory(void)
@@ -28,24 +28,24 @@ acui_front acui_front_start(acui_plan *plan)
     return front;
 }
 
-static acu_status note(acui_plan *plan, const acui_sharing *sharing)
+static acu_status note(acui_plan *plan, const acui_child *child)
 {
     struct acui_front_op *op = ACUI_ARENA_NEW(&plan->arena, struct acui_front_op);
     if (!op)
         return no_memory();
-    op->sharing = sharing;
+    op->child = child;
     op->next = plan->front_ops;
     plan->front_ops = op;
     return ACU_OK;
 }
 
-acu_status acui_front_note(acui_plan *plan, const acui_sharing *sharing)
+acu_status acui_front_note(acui_plan *plan, const acui_child *child)
 {
-    if (!plan->open_fronts || !sharing)
+    if (!plan->open_fronts || !child)
         return ACU_OK;
-    ACUI_TRY(note(plan, sharing));
-    for (const acui_inner *inner = sharing->inner; inner; inner = inner->next)
-        ACUI_TRY(note(plan, inner->sharing));
+    ACUI_TRY(note(plan, child));
+    for (const acui_inner *inner = child->inner; inner; inner = inner->next)
+        ACUI_TRY(note(plan, inner->child));
     return ACU_OK;
 }
 
@@ -62,12 +62,12 @@ static bool push(acui_plan *plan, acui_after entry)
 
 /* What this plan planned between start and done is among the new nodes already; only ops that were
  * planned earlier need an entry. */
-static bool push_op(acui_plan *plan, const acui_sharing *sharing, uint32_t first)
+static bool push_op(acui_plan *plan, const acui_child *child, uint32_t first)
 {
-    if (!acui_sharing_in(sharing, plan))
-        return push(plan, (acui_after){.sharing = sharing});
-    return sharing->begin >= first ||
-           push(plan, (acui_after){.begin = sharing->begin, .end = sharing->end});
+    if (!acui_child_in(child, plan))
+        return push(plan, (acui_after){.child = child});
+    return child->begin >= first ||
+           push(plan, (acui_after){.begin = child->begin, .end = child->end});
 }
 
 acu_status acui_front_done(acui_plan *plan, acui_front *front)
@@ -81,7 +81,7 @@ acu_status acui_front_done(acui_plan *plan, acui_front *front)
     }
     for (const struct acui_front_op *op = plan->front_ops; op != front->ops_before && memory;
          op = op->next)
-        memory = push_op(plan, op->sharing, front->first);
+        memory = push_op(plan, op->child, front->first);
     plan->open_fronts--;
     return memory ? ACU_OK : no_memory();
 }
@@ -89,7 +89,7 @@ acu_status acui_front_done(acui_plan *plan, acui_front *front)
 bool acui_front_is_elsewhere(const acui_plan *plan)
 {
     const acui_after *after = plan->now.after;
-    while (after && !after->sharing && !after->point_count)
+    while (after && !after->child && !after->point_count)
         after = after->outer;
     return after;
 }

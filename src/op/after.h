@@ -8,14 +8,13 @@
 #ifndef ACUI_OP_AFTER_H
 #define ACUI_OP_AFTER_H
 
-#include "op/sharing.h"
+#include "op/import.h"
 
 /* One entry of such a list: a range of nodes, a shared op, or points. In the plan's arena. */
 struct acui_after {
     const acui_after *outer;     /* comes before too */
     uint32_t begin, end;         /* nodes of the plan */
-    const acui_sharing *sharing; /* an op that another submission planned: its points. Borrowed
-                                  * until the plan is entered */
+    const acui_child *child;     /* an op that another submission planned: its points */
     acui_point **points;         /* retained until the plan goes */
     size_t point_count;
     acui_after *next_points;     /* links plan->points: the entries that have points */
@@ -41,7 +40,7 @@ bool acui_front_is_elsewhere(const acui_plan *plan);
 void acui_front_restore(acui_plan *plan, const acui_front *front);
 
 /* The plan got values of an op with several users. NO_MEMORY. */
-acu_status acui_front_note(acui_plan *plan, const acui_sharing *sharing);
+acu_status acui_front_note(acui_plan *plan, const acui_child *child);
 
 /* Put `count` points in front; the caller fills them in, each retained. NULL: no memory (record
  * set). */

@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "op/op.h"
 
-/* A plan with parts may never enter what an alternative or a refused op touches: then every value
- * counts as open. */
+/* A plan with alternatives may never enter what one of them, or a refused op, touches: then every
+ * value counts as open. */
 static bool is_open(const acui_plan *plan, const acu_val *value)
 {
     return (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION) &&
-           (plan->parts || !acui_plan_touches(plan, value->tensor));
+           (plan->splits || !acui_plan_touches(plan, value->tensor));
 }
 
 static size_t count_open(const acui_plan *plan, const acui_values *values, acu_device **device)
@@ -45,7 +45,7 @@ void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since)
 void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t first)
 {
     for (acui_imported *b = plan->imported; b != since; b = b->next)
-        if (!b->mine || b->sharing->begin < first) {
+        if (!b->mine || b->child->begin < first) {
             b->waiter_known = true;
             b->told = false;
         }
@@ -60,7 +60,7 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
     size_t count = count_open(plan, values, &device);
     bool needed = order;
     for (const acui_imported *b = plan->imported; b != since && !needed; b = b->next)
-        needed = !b->waiter_known && !acui_sharing_is_touched(plan, b, plan->now.part);
+        needed = !b->waiter_known && !acui_import_is_touched(plan, b, plan->now.child);
     if ((!count && !needed) || !device) /* without an open device there is nothing to wait for */
         return ACU_OK;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);

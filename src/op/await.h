@@ -11,7 +11,7 @@
 #ifndef ACUI_OP_AWAIT_H
 #define ACUI_OP_AWAIT_H
 
-#include "op/sharing.h"
+#include "op/import.h"
 
 /*
  * Await the values (NULL: none) that no node touches, and the ops imported after `since` for which

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "op/arg.h"
 #include "op/call.h"
-#include "op/sharing.h"
 
 /* Where the call runs: the device of its first tensor, else the one that the plan says. */
 static acu_device *call_device(const acu_val *values, size_t count, acu_device *place)
@@ -26,7 +25,8 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
     acui_node *node = acui_plan_node(plan, kind, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.call.op = acui_sharing_hold(op);
+    if (!(node->u.call.op = acui_op_for_node(op)))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
     ACUI_TRY(acui_touch_args(plan, node, op, values));
     node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
     if (!node->u.call.values)

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "op/copy.h"
 #include "op/op.h"
-#include "op/sharing.h"
+#include "op/child.h"
 
 /* ---- zip ---- */
 

@@ -33,7 +33,7 @@ static bool is_reachable(const acu_device *device, const acu_buffer *buffer)
 static bool is_plain(const acui_plan *plan, const acui_node *node)
 {
     return !node->entered && node->frame->after == plan->now.after &&
-           node->frame->part == plan->now.part && node->frame->sharing == plan->now.sharing;
+           node->frame->child == plan->now.child;
 }
 
 static bool is_small(const acui_plan *plan, const acui_node *node, const acu_device *device)

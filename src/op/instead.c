@@ -27,8 +27,7 @@ struct acui_scratch {
     struct acui_scratch *next;
     const acu_device *device;
     const acu_pool *pool;
-    const acui_part *part; /* a part that is passed over allocates no memory for others */
-    const struct acui_sharing *sharing;
+    const acui_child *child; /* one that is passed over allocates no memory for others */
     const acui_node *alloc;
     acu_buffer *buffer; /* the plan's uses hold it */
     size_t bytes;
@@ -39,8 +38,8 @@ struct acui_scratch {
 static bool serves(const struct acui_scratch *s, const acui_plan *plan, const acu_device *device,
                    size_t bytes)
 {
-    return s->device == device && s->pool == plan->pool && s->part == plan->now.part &&
-           s->sharing == plan->now.sharing && !s->alloc->entered && s->bytes >= bytes;
+    return s->device == device && s->pool == plan->pool && s->child == plan->now.child &&
+           !s->alloc->entered && s->bytes >= bytes;
 }
 
 acu_status acui_plan_scratch(acui_plan *plan, const acu_op *op, acu_device *device,
@@ -58,8 +57,7 @@ acu_status acui_plan_scratch(acui_plan *plan, const acu_op *op, acu_device *devi
             *s = (struct acui_scratch){.next = plan->scratches,
                                        .device = device,
                                        .pool = plan->pool,
-                                       .part = plan->now.part,
-                                       .sharing = plan->now.sharing,
+                                       .child = plan->now.child,
                                        .alloc = plan->last,
                                        .buffer = tensor->buffer,
                                        .bytes = bytes};

@@ -3,7 +3,7 @@
  * Ops as objects: how they are made, taken, named and released. A constructor always returns an op:
  * on failure a failed one, and without memory for that the one static op.
  */
-#include "op/sharing.h"
+#include "op/child.h"
 
 #include "base/alloc.h"
 #include "base/callback.h"
@@ -176,7 +176,7 @@ static void destroy(acu_op *op)
         acui_user_release(op->user);
     if (op->state != ACUI_OP_FRESH) {
         acui_values_clear(&op->rest->values);
-        acui_sharing_release(op->rest->sharing);
+        acui_child_op_gone(op->rest->child);
         acui_fault_release(op->rest->fault);
     }
     acui_object_free(op);
@@ -199,6 +199,22 @@ void acui_op_put(acu_op *op)
         destroy(op);
     }
     destroying = false;
+}
+
+acu_op *acui_op_for_node(acu_op *op)
+{
+    if (op->state != ACUI_OP_PLANNING)
+        return acui_object_retain(op);
+    acu_op *own = acui_op_new(op->class, 0, op->site);
+    if (own == &oom_op)
+        return NULL;
+    own->u = op->u;
+    if (op->class == &acui_class_FOREIGN || op->class == &acui_class_HOST)
+        own->u.call.arg_count = 0;
+    own->user = op->user;
+    own->has_user = op->has_user;
+    op->has_user = false;
+    return own;
 }
 
 acu_op *acui_op_over(const acui_op_class *class, acu_op *input, acu_site site)

@@ -66,7 +66,7 @@ typedef struct acui_op_rest {
                              * order */
     acu_op *next_unpublished; /* the planner's list */
     acui_values values;     /* if DONE: for further users */
-    struct acui_sharing *sharing;
+    acui_child *child; /* SHARED */
     acui_fault *fault; /* if DONE and failed */
 } acui_op_rest;
 
@@ -199,6 +199,9 @@ void acui_op_put(acu_op *op);
 /* Turn an op that was taken, and that nobody else has, into one of another class, which is the
  * program's again. */
 void acui_op_become(acu_op *op, const acui_op_class *class, acu_site site);
+/* The op for a node that calls its function; if the op has several users, which may have it for
+ * longer, one of the node's own, with the function and the user data. NULL: no memory. */
+acu_op *acui_op_for_node(acu_op *op);
 /* A new op over an input that was taken already. */
 acu_op *acui_op_over(const acui_op_class *class, acu_op *input, acu_site site);
 /* A new op that takes its one input. */

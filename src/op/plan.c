@@ -10,8 +10,7 @@
 #include "base/error.h"
 #include "op/after.h"
 #include "op/arg.h"
-#include "op/part.h"
-#include "op/sharing.h"
+#include "op/child.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -77,8 +76,8 @@ static const acui_frame *frame_of(acui_plan *plan)
 {
     static const acui_frame outermost;
     const acui_frame *now = &plan->now, *last = plan->frame ? plan->frame : &outermost;
-    if (last->after == now->after && last->sharing == now->sharing &&
-        last->context == now->context && last->part == now->part)
+    if (last->after == now->after && last->context == now->context &&
+        last->child == now->child)
         return last;
     acui_frame *frame = ACUI_ARENA_NEW(&plan->arena, acui_frame);
     if (frame)
@@ -355,8 +354,7 @@ void acui_plan_clear(acui_plan *plan)
     plan->frame = NULL;
     plan->count = plan->use_count = 0;
     acui_plan_drop_drafts(plan);
-    acui_sharing_clear(plan);
-    acui_parts_clear(plan);
+    acui_children_clear(plan);
     acui_front_clear(plan);
     acui_arena_clear(&plan->arena);
 }

@@ -13,25 +13,24 @@
  *   unwanted      nobody looks at the values of this op, so they need not be kept
  *   enter         the engine puts the plan's nodes into the order of the data: from then on, work
  *                 that others submit comes behind them. Until then the plan is this thread's alone
- *   frame         where in the composition a node stands: `after`, `sharing`, context and part.
- *                 plan->now is the frame of nodes to come
+ *   frame         where in the composition a node stands: `after`, context and child. plan->now is
+ *                 the frame of nodes to come
  *   after         what comes before a node, whether they share data or not: ranges of this plan's
  *                 nodes, shared ops of other plans, and points (op/after.h)
  *   front         what is planned between acui_front_start and _done; all nodes from then to
  *                 _restore are `after` it
- *   part          nodes whose failure has other consequences than that of the rest: what or_else
- *                 tries, its alternative, finally (op/part.h). (The parts of an unzip are ops.)
+ *   child         nodes that start, fail and stop by rules of their own: what or_else tries, its
+ *                 alternative, what finally runs, a shared op (op/child.h)
  *   shared op     an op that is not sole: others hold it, or had it planned. It is planned once,
  *                 and all its users get the values that stay in it. Its state goes from FRESH over
  *                 PLANNING to DONE, under the share lock (plan_op.c)
  *   planner       of a shared op: the plan that its nodes are in, until it is published
  *   unpublished   shared ops of a plan that is not entered yet: other threads wait for their values
- *   sharing       the record of a shared op, which its nodes point to: it says who still wants
- *                 them, so that giving up the submission does not take them from others
- *                 (op/sharing.h)
- *   alone         ... it turned out that nobody else can want them
- *   imported      values that a plan got of a shared op which another plan planned, or which it has
- *                 planned itself before
+ *   users         of a shared op: who still wants it, so that giving up the submission does not
+ *                 take it from others
+ *   joined        ... it turned out that nobody else can want it: it is no child any more
+ *   imported      uses of a shared op which another plan planned, or which this one has planned
+ *                 before (op/import.h)
  *   touched       ... all of them, by nodes of this plan: so the order follows from the data
  *   inner         shared ops that another one consists of, though they were planned before it
  *   AWAIT         a node without work, that is over, or fails, with what the plan yields but does
@@ -50,38 +49,38 @@
  *   f returns acu_first(acu_launch(k, config, acu_out(acu_empty(...)), acu_in(its first value)))
  *
  *   acui_plan_op(or_else)          it is sole: its class plans it (plan_or_else, rescue.c)
- *     part TRY begins, and a front
+ *     child TRY begins, and a front
  *     acui_plan_op(then)           sole (plan_then, callback.c); within the first front another one
  *                                  begins, for what is behind x
  *       acui_plan_looked_at(x)     f looks at the values. x is shared: plan_used_twice
- *         FRESH: PLANNING now, a sharing and a part SHARED begin. Nodes 0 and 1. They end; x is
+ *         FRESH: PLANNING now, a child SHARED begins. Nodes 0 and 1. It ends; x is
  *         DONE, keeps its value, and is in plan->unpublished
  *         x is noted for both fronts; f gets a copy of the value, whose form is shared
  *       f is called, with no lock held; the inner front is done: it consists of nodes [0, 2)
  *       acui_plan_op(first(launch))   nodes 2 and 3 are after [0, 2), and read x's bytes as well
- *     no AWAIT, since nothing was passed on so far. Part TRY ends; its front is done: [0, 4)
- *     part ELSE begins             node 4 decides, after [0, 4). A front of its own: [4, 5)
+ *     no AWAIT, since nothing was passed on so far. TRY ends; its front is done: [0, 4)
+ *     child ELSE begins            node 4 decides, after [0, 4). A front of its own: [4, 5)
  *       acui_plan_op(full)         nodes 5 and 6, after [4, 5)
  *       replace_all                nodes 7 and 8: a copy to where the launch was to put its result
- *   acui_plan_await                node 9, since passes_on: with parts, it is not certain that any
- *                                  node that touches the result runs
+ *   acui_plan_await                node 9, since passes_on: with alternatives, it is not certain
+ *                                  that any node that touches the result runs
  *   acui_enter_nodes (flush)       tasks are made and entered; acui_plan_publish: others get x
  *
- *   node  kind    of       part         sharing  after   writes, reads
- *   0     ALLOC   zeros    SHARED, TRY  x                X
- *   1     FILL    zeros    SHARED, TRY  x                X
- *   2     ALLOC   empty    TRY                   [0, 2)  Y
- *   3     LAUNCH  k        TRY                   [0, 2)  Y, X
- *   4     DECIDE  or_else  ELSE                  [0, 4)
- *   5     ALLOC   full     ELSE                  [4, 5)  Z
- *   6     FILL    full     ELSE                  [4, 5)  Z
- *   7     ALLOC   or_else  ELSE                  [4, 5)  Y (if nothing allocated it)
- *   8     COPY    copy     ELSE                  [4, 5)  Y, Z
- *   9     AWAIT   or_else                                Y
+ *   node  kind    of       child              after   writes, reads
+ *   0     ALLOC   zeros    SHARED x, in TRY           X
+ *   1     FILL    zeros    SHARED x, in TRY           X
+ *   2     ALLOC   empty    TRY                [0, 2)  Y
+ *   3     LAUNCH  k        TRY                [0, 2)  Y, X
+ *   4     DECIDE  or_else  ELSE               [0, 4)
+ *   5     ALLOC   full     ELSE               [4, 5)  Z
+ *   6     FILL    full     ELSE               [4, 5)  Z
+ *   7     ALLOC   or_else  ELSE               [4, 5)  Y (if nothing allocated it)
+ *   8     COPY    copy     ELSE               [4, 5)  Y, Z
+ *   9     AWAIT   or_else                             Y
  *
  * Had another submission planned x before: plan_used_twice finds it DONE, first waits until it is
  * published, and notes it in plan->imported. Then nodes 0 and 1 are not in this plan; what 2 and 3
- * are after is x, by its sharing. Before part TRY ends it gets an AWAIT, which stands for x as a
+ * are after is x, by its child. Before TRY ends it gets an AWAIT, which stands for x as a
  * whole: if x fails, so does what was tried.
  */
 #ifndef ACUI_OP_PLAN_H
@@ -219,15 +218,13 @@ typedef struct acui_instead acui_instead;
 /* What a call of acuda's own needs (op/call.h). */
 typedef struct acui_own_call acui_own_call;
 
-typedef struct acui_part acui_part; /* op/part.h */
+typedef struct acui_child acui_child; /* op/child.h */
 typedef struct acui_after acui_after; /* op/after.h */
 /* Where in the composition a node stands; many nodes share one frame. */
 typedef struct acui_frame {
-    const acui_after *after;      /* what comes before, data or not */
-    struct acui_sharing *sharing; /* of the innermost op with several users that the nodes are part
-                                   * of */
+    const acui_after *after; /* what comes before, data or not */
     const acui_context *context;
-    acui_part *part; /* NULL: of none */
+    acui_child *child;       /* the innermost that it is in; NULL: none */
 } acui_frame;
 
 typedef struct acui_dims {
@@ -347,16 +344,18 @@ struct acui_plan {
     struct acui_discarded *discarded; /* ... and so are these tensors: acui_plan_discard */
     acu_op *unpublished;           /* ops planned here, whose values others may use once they are
                                     * entered */
-    struct acui_sharing *sharings;   /* of ops planned here with several users; retained */
     acu_pool *pool, *pinned_pool;    /* for memory that is allocated now; NULL: the device's own */
     struct acui_scratch *scratches;  /* temporary memory for library calls, which take turns in
                                       * it */
     bool for_replay;                 /* it will be replayed */
     bool holds;                      /* some nodes hold more than kernels and buffers */
     bool passes_on;                  /* it got tensors that its nodes may not touch: op/await.h */
-    acui_part *parts;                /* all */
+    acui_child *children;            /* all; retained. This, and what follows, as op/child.h says */
+    bool splits;                     /* some of them are not SHARED */
     bool refused;                    /* one of them is. Order lock, or the thread that plans */
-    struct acui_imported *imported;  /* values of ops planned elsewhere */
+    bool unwanted;                   /* the submission failed, or was given up */
+    struct acui_usage *uses_of_ops;  /* its own, of ops that others planned */
+    struct acui_imported *imported;  /* uses of ops that were planned before */
 
     /* The engine's: enter the nodes so far into the order, and start what can start. */
     acu_status (*flush)(acui_plan *plan);

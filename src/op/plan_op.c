@@ -15,9 +15,8 @@
 #include "base/rare.h"
 #include "base/stack.h"
 #include "op/after.h"
-#include "op/part.h"
+#include "op/import.h"
 #include "op/plan.h"
-#include "op/sharing.h"
 
 #include <pthread.h>
 
@@ -190,21 +189,14 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
 /* Plans an op that others may use: what becomes of the parts around it does not matter to them. */
 static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
-    ACUI_TRY(acui_sharing_begin(plan, op));
-    acui_part *part = NULL;
-    acu_status status = ACU_OK;
-    if (plan->now.part && !(part = acui_part_begin(plan, ACUI_PART_SHARED)))
-        status = ACU_ERR_NO_MEMORY;
-    op->rest->sharing->inside = part;
+    ACUI_TRY(acui_child_begin_shared(plan, op));
+    acui_child *child = op->rest->child;
+    acu_status status = plan_fresh(plan, op, place, values);
     if (status == ACU_OK)
-        status = plan_fresh(plan, op, place, values);
-    if (status == ACU_OK)
-        status = acui_sharing_list_inner(plan, op);
-    if (part)
-        acui_part_end(plan, part);
-    if (part && status != ACU_OK)
-        acui_part_refuse(plan, part);
-    acui_sharing_end(plan, op);
+        status = acui_import_list_inner(plan, child);
+    acui_child_end(plan, child);
+    if (status != ACU_OK && !child->plain) /* else all of the submission is refused */
+        acui_child_refuse(plan, child);
     return status;
 }
 
@@ -216,7 +208,7 @@ static void begin_shared(acui_plan *plan, acu_op *op)
     rest->planner = plan;
     rest->next_unpublished = NULL;
     rest->values = (acui_values){0};
-    rest->sharing = NULL;
+    rest->child = NULL;
     rest->fault = NULL;
 }
 
@@ -236,9 +228,9 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
     }
     if (status == ACU_OK && !op->rest->fault) { /* after a failure nothing of it stays in this
                                                  * plan */
-        status = acui_sharing_import(plan, op, !values);
+        status = acui_import(plan, op, !values);
         if (status == ACU_OK)
-            status = acui_front_note(plan, op->rest->sharing);
+            status = acui_front_note(plan, op->rest->child);
     }
     if (status == ACU_OK)
         status = deliver(op, values);

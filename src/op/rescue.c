@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "op/after.h"
 #include "op/await.h"
-#include "op/part.h"
+#include "op/child.h"
 #include "op/rescue.h"
 
 #include <string.h>
@@ -122,7 +122,8 @@ static acu_status plan_decision(acui_plan *plan, acu_op *op)
     acui_node *node = acui_plan_node(plan, ACUI_NODE_DECIDE, op, plan->last->device, 0);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.call.op = acui_sharing_hold(op);
+    if (!(node->u.call.op = acui_op_for_node(op)))
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
     return ACU_OK;
 }
 
@@ -148,16 +149,16 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
     return status;
 }
 
-/* `decide`: the part that was tried has nodes, which may fail. */
+/* `decide`: what was tried has nodes, which may fail. */
 static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *place, bool decide,
-                                   const acui_part *tried, const acui_values *values)
+                                   const acui_child *tried, const acui_values *values)
 {
-    acui_part *part = acui_part_begin(plan, ACUI_PART_ELSE);
-    if (!part)
+    acui_child *child = acui_child_begin(plan, ACUI_CHILD_ELSE);
+    if (!child)
         return ACU_ERR_NO_MEMORY;
-    part->tried = tried;
+    child->tried = tried;
     acu_status status = plan_other(plan, op, place, decide, values);
-    acui_part_end(plan, part);
+    acui_child_end(plan, child);
     return status;
 }
 
@@ -176,7 +177,7 @@ static const acu_error *keep_record(acui_plan *plan)
 
 /* Planning the first op failed: then the alternative is all there is. `before` is the thread's
  * record from before that was tried. */
-static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_part *tried,
+static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_child *tried,
                                const acu_error *before, acui_values *values)
 {
     if (!tried->fault)
@@ -194,7 +195,7 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, a
 static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
 {
     const acu_error *before = keep_record(plan);
-    acui_part *tried = acui_part_begin(plan, ACUI_PART_TRY);
+    acui_child *tried = acui_child_begin(plan, ACUI_CHILD_TRY);
     if (!tried)
         return ACU_ERR_NO_MEMORY;
     const acui_imported *since = plan->imported;
@@ -203,10 +204,10 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
     if (status == ACU_OK)
         status = acui_plan_await(plan, op, place, since, values, false);
     acui_plan_waiters_known(plan, since);
-    acui_part_end(plan, tried);
+    acui_child_end(plan, tried);
     bool refused = status != ACU_OK;
     if (refused)
-        acui_part_refuse(plan, tried);
+        acui_child_refuse(plan, tried);
     acu_status done = acui_front_done(plan, &front);
     if (done == ACU_OK && !refused) {
         status = plan_alternative(plan, op, place, plan->count > front.first, tried, values);
@@ -248,18 +249,18 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
 
 /* ---- finally ---- */
 
-/* Plans the last op, in a part of its own, behind what is in front. */
+/* Plans the last op, in a child of its own, behind what is in front. */
 static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
 {
-    acui_part *part = acui_part_begin(plan, ACUI_PART_FINALLY);
-    if (!part)
+    acui_child *child = acui_child_begin(plan, ACUI_CHILD_FINALLY);
+    if (!child)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};
     const acui_imported *since = plan->imported;
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
-    if (status == ACU_OK) /* what others planned is to run as well: see acui_task_wanted */
+    if (status == ACU_OK) /* it fails with what others planned, if no data tells that */
         status = acui_plan_await(plan, op, place, since, NULL, false);
-    acui_part_end(plan, part);
+    acui_child_end(plan, child);
     acui_values_clear(&unused);
     return status;
 }

@@ -26,7 +26,7 @@ enum { TASKS = 2 };
 static acui_submission submission;
 static acu_op ops[TASKS];
 static acui_node nodes[TASKS];
-static acui_part cleanup = {.kind = ACUI_PART_FINALLY}, inner = {.parent = &cleanup};
+static acui_child cleanup = {.kind = ACUI_CHILD_FINALLY}, inner = {.last = &cleanup};
 static acui_task tasks[TASKS];
 static int ran[TASKS];
 static _Atomic(uint32_t) given;
@@ -39,14 +39,12 @@ void acui_count_operations(const acui_task *task, bool done) { (void)task, (void
 void acui_done_announce(void) {}
 void acui_story_issue(const acui_task *task) { (void)task; }
 acu_status acui_reactor_start(void) { return ACU_OK; }
-bool acui_task_wanted(acui_task *task) { return task != NULL; }
 void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
-void acui_parts_begin(const acui_task *task) { (void)task; }
-acui_homes acui_task_lock_to_stop(const acui_task *task) { return task->homes; }
+void acui_turn_comes(const acui_task *task) { (void)task; }
 acui_task *acui_retire(acui_task *task) { return task; }
 acui_task *acui_async_run(acui_task *task) { return task; } /* there is no such task */
 acui_fault *acui_fault_of_node(const acui_node *node) { return (void)node, NULL; }
-bool acui_parts_stop(acui_task *task, acui_fault **why)
+bool acui_task_is_stopped(acui_task *task, acui_fault **why)
 {
     (void)why;
     return task == NULL;
@@ -84,7 +82,7 @@ static void start(void)
         nodes[i].kind = ACUI_NODE_HOST;
         nodes[i].u.call.op = &ops[i];
         tasks[i] = (acui_task){.submission = &submission, .first = &nodes[i],
-                               .part = i ? &inner : NULL};
+                               .child = i ? &inner : NULL};
     }
 }
 

@@ -27,6 +27,7 @@ void acui_give_up(acui_submission *s, acui_fault *fault)
 {
     s->given_up_fault = acui_fault_retain(fault);
     atomic_store_explicit(&s->given_up, true, memory_order_release);
+    acui_children_unwanted(&s->plan);
 }
 
 /* Whether the task is neither on the device nor begun on the host. Order lock held. */

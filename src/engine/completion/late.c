@@ -45,7 +45,7 @@ static bool look_at(acui_task *task, void *context)
         if (!is_call(task->nodes[i], l->fn))
             continue;
         if (!asked)
-            unwanted = acui_gave_up(task->submission) && !acui_task_wanted(task);
+            unwanted = acui_gave_up(task->submission) && !acui_child_is_wanted(task->child);
         asked = true;
         l->look(task->nodes[i]->u.call.op->user.data, unwanted, l->context);
     }

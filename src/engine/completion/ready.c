@@ -29,7 +29,7 @@ static acui_task *run_task(acui_task *task)
     if (acui_task_fails_already(task))
         return acui_retire(task);
     if (task->first->kind == ACUI_NODE_DECIDE && !task->first->u.call.op->u.rescue.fn) {
-        acui_parts_begin(task);
+        acui_turn_comes(task);
         return acui_task_over(task);
     }
     if (task->first->kind == ACUI_NODE_AWAIT)

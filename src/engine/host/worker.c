@@ -42,10 +42,10 @@ bool acui_host_is_stopped(acui_task *task, acui_fault **fault)
 {
     if (!acui_gave_up(task->submission))
         return false;
-    acui_homes homes = acui_task_lock_to_stop(task);
-    bool stopped = acui_parts_stop(task, fault);
+    acui_order_lock(task->homes);
+    bool stopped = acui_task_is_stopped(task, fault);
     *fault = stopped ? acui_fault_retain(*fault) : NULL;
-    acui_order_unlock(homes);
+    acui_order_unlock(task->homes);
     return stopped;
 }
 
@@ -66,9 +66,9 @@ static acu_status call_host(const acui_node *node)
 /* Whether the program wants the alternative; if not, what was tried has failed for good. */
 static void decide(acui_task *task)
 {
-    acui_fault *fault = task->part->tried->fault; /* set before, and for good */
+    acui_fault *fault = task->child->tried->fault; /* set before, and for good */
     if (acui_rescue_wanted(task->first->u.call.op, fault))
-        acui_parts_begin(task);
+        acui_turn_comes(task);
     else
         acui_task_fail(task, acui_fault_retain(fault));
 }
@@ -130,7 +130,7 @@ void acui_own_work_look(acui_own_work *own)
 /* It is part of what acu_finally runs in any case, or the decision of an acu_or_else_if. */
 static bool goes_first(const acui_task *task)
 {
-    return acui_part_finally(task->part) || task->first->kind == ACUI_NODE_DECIDE;
+    return (task->child && task->child->last) || task->first->kind == ACUI_NODE_DECIDE;
 }
 
 /* Lock held. */

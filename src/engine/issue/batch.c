@@ -33,7 +33,7 @@ static bool is_of_graphs(const acui_task *task)
 bool acui_batch_may_be_queued(const acui_task *task)
 {
     const acu_device *device = task->device;
-    return !task->next && is_of_graphs(task) && !task->part && !task->binds &&
+    return !task->next && is_of_graphs(task) && acui_child_is_plain(task->child) && !task->binds &&
            device->policy->count > 1 && !device->one_by_one && is_plain(task->submission) &&
            (task->body_count == task->count || allocates_only(task));
 }

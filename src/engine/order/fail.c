@@ -38,8 +38,8 @@ void acui_task_note(acui_task *task, acui_fault *fault)
     if (!task->order.fault)
         task->order.fault = acui_fault_retain(fault);
     if (task->first->kind == ACUI_NODE_DECIDE)
-        task->part->declined = true;
-    acui_parts_note(task->submission, task->part, fault);
+        atomic_store_explicit(&task->child->turn, ACUI_TURN_DECLINED, memory_order_relaxed);
+    acui_children_note(task->submission, task->child, fault);
 }
 
 void acui_task_fail(acui_task *task, acui_fault *fault)
@@ -71,10 +71,11 @@ static acui_fault *outcome_fault(const acui_task *task, uint16_t number, acui_fa
     const acui_imported *b = task->first->u.await.imported;
     while (b && b->number != number)
         b = b->next;
-    if (!cause || !b || (!b->around && !b->context))
+    size_t around = b ? b->child->around : 0;
+    if (!cause || !b || (!around && !b->context))
         return acui_fault_retain(cause);
     acu_error error = cause->error;
-    size_t length = strlen(error.context), other = b->around < length ? b->around : length;
+    size_t length = strlen(error.context), other = around < length ? around : length;
     memmove(error.context, error.context + other, length - other + 1);
     for (const acui_context *c = b->context; c; c = c->outer)
         acui_error_prefix(&error, c->text);
@@ -116,15 +117,15 @@ bool acui_task_fails_already(acui_task *task)
     if (task->sound)
         return false;
     acui_fault *why;
-    acui_homes homes = acui_task_lock_to_stop(task);
-    bool failed = task->order.failed || acui_part_is_refused(&task->submission->plan, task->part);
-    failed |= acui_parts_stop(task, &why);
+    acui_order_lock(task->homes);
+    bool failed = task->order.failed || acui_child_is_refused(&task->submission->plan, task->child);
+    failed |= acui_task_is_stopped(task, &why);
     const acui_before *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
     uint16_t number = bad ? bad->imported : 0;
     acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
     acui_fault *own = acui_fault_retain(why);
-    acui_order_unlock(homes);
+    acui_order_unlock(task->homes);
     if (bad && !failed) {
         acui_fault_release(own);
         own = memory ? memory_fault(task, cause)
@@ -168,7 +169,7 @@ bool acui_task_is_spared(acui_task *task)
     if (!task->point->conditional)
         return false;
     acui_order_lock(task->homes);
-    bool spared = acui_part_is_spared(task->part);
+    bool spared = acui_child_is_spared(task->child);
     if (spared)
         leave_as_it_is(task);
     acui_order_unlock(task->homes);

@@ -27,9 +27,9 @@ static acui_homes home_of(const acui_submission *s, const acui_task *tasks)
     return s->home ? s->home : acui_home_of(tasks->device);
 }
 
-static acui_homes homes_of_sharing(const acui_sharing *sharing)
+static acui_homes homes_of_child(const acui_child *child)
 {
-    return atomic_load_explicit(&sharing->homes, memory_order_relaxed);
+    return atomic_load_explicit(&child->homes, memory_order_relaxed);
 }
 
 /* Of what was put in front of a node. Its own submission's tasks are among the plan's. */
@@ -39,8 +39,8 @@ static acui_homes homes_in_front(const acui_after *after)
     for (; after; after = after->outer) {
         for (size_t i = 0; i < after->point_count; i++)
             homes |= after->points[i]->home;
-        if (after->sharing)
-            homes |= homes_of_sharing(after->sharing);
+        if (after->child)
+            homes |= homes_of_child(after->child);
     }
     return homes;
 }
@@ -53,7 +53,7 @@ static acui_homes homes_of_node(const acui_node *node)
                                       memory_order_relaxed);
     if (node->kind == ACUI_NODE_AWAIT)
         for (const acui_imported *b = node->u.await.imported; b; b = b->next)
-            homes |= homes_of_sharing(b->sharing);
+            homes |= homes_of_child(b->child);
     if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
         homes |= node->u.call.behind->home;
     if (node->kind != ACUI_NODE_LAUNCH)
@@ -172,38 +172,27 @@ static bool enter_point(acui_task *task, acui_point *point)
     return true;
 }
 
-static bool is_decision(const acui_task *task)
+/* Whether nothing need be entered behind the task, because of another that comes behind it and
+ * before `end`. */
+static bool is_implied(const acui_task *task, uint32_t end)
 {
-    return task->first->kind == ACUI_NODE_DECIDE;
-}
-
-/* Whether the task need not be entered behind this one, because of another that comes behind it and
- * before `end`. Where a decision is concerned an edge says more than which comes first (depends in
- * cancel.c): then what comes in between must decide, too. */
-static bool is_implied(const acui_task *task, const acui_task *before, uint32_t end)
-{
-    return before->followed && before->followed < end &&
-           (before->decided || (!is_decision(before) && !is_decision(task)));
+    return task->followed && task->followed < end;
 }
 
 /* Past `first`, which is implied, and those after it that are. Remembers where that led, since
  * ranges that begin at the same node often come one after the other, each a little longer. */
 static acui_task *pass_implied(const acui_task *task, acui_task *first, uint32_t end)
 {
-    bool decided = true;
     uint32_t until = 0;
     acui_task *t = first;
-    while (t && t != task && t->first->index < end && is_implied(task, t, end)) {
-        bool known = t->implied.next && t->implied.end <= end &&
-                     (t->implied.decided || !is_decision(task));
+    while (t && t != task && t->first->index < end && is_implied(t, end)) {
+        bool known = t->implied.next && t->implied.end <= end;
         uint32_t followed = known ? t->implied.end : t->followed + 1;
-        decided &= known ? t->implied.decided : t->decided;
         until = followed > until ? followed : until;
         t = known ? t->implied.next : t->next;
     }
     first->implied.next = t;
     first->implied.end = until;
-    first->implied.decided = decided;
     return t;
 }
 
@@ -215,16 +204,14 @@ static bool enter_range(acui_task *task, uint32_t begin, uint32_t end)
         next = t->next;
         if (t == task)
             continue;
-        if (is_implied(task, t, end)) {
+        if (is_implied(t, end)) {
             next = pass_implied(task, t, end);
             continue;
         }
         if (!enter_point(task, t->point))
             return false;
-        if (t->followed)
-            continue;
-        t->followed = task->first->index;
-        t->decided = acui_task_decides(task, t);
+        if (!t->followed)
+            t->followed = task->first->index;
     }
     return true;
 }
@@ -238,7 +225,7 @@ static bool enter_explicit(acui_task *task, const acui_after *after)
         for (size_t i = 0; i < after->point_count; i++)
             if (!enter_point(task, after->points[i]))
                 return false;
-        const acui_shared_point *shared = after->sharing ? after->sharing->points : NULL;
+        const acui_shared_point *shared = after->child ? after->child->points : NULL;
         for (; shared; shared = shared->next)
             if (!enter_point(task, shared->point))
                 return false;
@@ -308,7 +295,6 @@ static bool enter_values(acui_task *task, const acui_node *node)
 /* The point, which the task comes behind, is part of an imported op. */
 static void note_op(acui_before *before, const acui_imported *imported, bool caught)
 {
-    before->of_op = true;
     before->imported = imported->number;
     before->of_outcome |= !caught;
 }
@@ -316,7 +302,7 @@ static void note_op(acui_before *before, const acui_imported *imported, bool cau
 /* Behind all of an op that another submission planned. */
 static bool enter_op(acui_task *task, const acui_imported *imported)
 {
-    const acui_shared_point *shared = imported->sharing->points;
+    const acui_shared_point *shared = imported->child->points;
     for (; shared; shared = shared->next) {
         if (!enter_point(task, shared->point))
             return false;
@@ -329,7 +315,7 @@ static bool enter_op(acui_task *task, const acui_imported *imported)
  * the op as a whole. */
 static void note_values(acui_task *task, const acui_imported *imported)
 {
-    const acui_shared_point *shared = imported->mine ? NULL : imported->sharing->points;
+    const acui_shared_point *shared = imported->mine ? NULL : imported->child->points;
     for (; shared; shared = shared->next) {
         acui_before *before = find_before(task, shared->point);
         if (before)
@@ -340,17 +326,17 @@ static void note_values(acui_task *task, const acui_imported *imported)
 /* Behind all of an op of this submission, whose failure other users catch. */
 static bool enter_own_op(acui_task *task, const acui_imported *imported)
 {
-    const acui_sharing *sharing = imported->sharing;
-    /* By a finally, perhaps: acui_task_wanted is to look. */
-    atomic_store_explicit(&task->submission->order.shared, true, memory_order_relaxed);
-    acui_task *t = acui_find_task(task->submission, sharing->begin);
-    for (; t && t->first->index < sharing->end; t = t->next) {
-        if (t->first->index < sharing->begin)
-            continue; /* no task of a part has nodes outside of it */
+    const acui_child *child = imported->child;
+    if (child->joined)
+        return true; /* what stands around this use fails with it anyway */
+    acui_task *t = acui_find_task(task->submission, child->begin);
+    for (; t && t->first->index < child->end; t = t->next) {
+        if (t->first->index < child->begin)
+            continue; /* no task of a child has nodes outside of it */
         if (!enter_point(task, t->point))
             return false;
         note_op(find_before(task, t->point), imported,
-                acui_part_is_caught(t->part, sharing->part));
+                acui_child_is_caught(t->child, child->parent));
     }
     return true;
 }
@@ -404,7 +390,7 @@ static bool enter_task(acui_task *task)
 {
     const acui_after *entered = NULL;
     task->homes = task->point->home | task->submission->home;
-    bool touches = !acui_part_is_refused(&task->submission->plan, task->part);
+    bool touches = !acui_child_is_refused(&task->submission->plan, task->child);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
         if (touches && !enter_node(task, node))
@@ -466,11 +452,16 @@ const acui_before *acui_behind_failure(const acui_task *task)
 
 /* ---- points of shared ops, for tasks that come behind them without sharing data ---- */
 
+static bool is_for_others(const acui_child *child)
+{
+    return child->kind == ACUI_CHILD_SHARED && !child->joined;
+}
+
 bool acui_prepare_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
-        for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
-            if (acui_sharing_is_alone(sharing))
+        for (const acui_child *c = task->child; c; c = c->parent) {
+            if (!is_for_others(c))
                 continue;
             acui_shared_point *shared = ACUI_NEW(acui_shared_point);
             if (!shared)
@@ -493,16 +484,16 @@ void acui_drop_shared(acui_task *tasks)
 
 static void enter_shared(acui_task *task)
 {
-    for (acui_sharing *sharing = task->sharing; sharing; sharing = sharing->parent) {
-        if (acui_sharing_is_alone(sharing))
+    for (acui_child *c = task->child; c; c = c->parent) {
+        if (!is_for_others(c))
             continue;
         acui_shared_point *shared = task->shared;
         task->shared = shared->next;
         shared->point = acui_point_retain(task->point);
-        shared->caught = acui_part_is_caught(task->part, sharing->part);
-        shared->next = sharing->points;
-        sharing->points = shared;
-        atomic_fetch_or_explicit(&sharing->homes, task->point->home, memory_order_relaxed);
+        shared->caught = acui_child_is_caught(task->child, c->parent);
+        shared->next = c->points;
+        c->points = shared;
+        atomic_fetch_or_explicit(&c->homes, task->point->home, memory_order_relaxed);
     }
 }
 
@@ -540,7 +531,6 @@ acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
     count_open(s, tasks);
     s->home = home_of(s, tasks);
     uint64_t owner = s->first_task ? s->first_task->point->owner : acui_order_turn(s->home);
-    note_flag(&s->order.shared, s->planning.shares);
     if (s->last_task)
         s->last_task->next = tasks;
     else
@@ -561,8 +551,8 @@ acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
         enter_shared(task);
         acui_link_before(task, !task->stream || task->point->conditional);
         if (acui_task_pending(task) == 0) {
-            task->sound = !task->part && !task->order.failed && !s->order.failed &&
-                          !acui_gave_up(s) && !acui_behind_failure(task);
+            task->sound = acui_child_is_plain(task->child) && !task->order.failed &&
+                          !s->order.failed && !acui_gave_up(s) && !acui_behind_failure(task);
             *tail = task;
             tail = &task->next_listed;
         }

@@ -101,27 +101,16 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
 /* Put what the program says around the node (its acui_context) into the record. */
 void acui_add_context(acu_error *error, const acui_node *node);
 
-/* ---- parts.c; order lock of the submission's home held ---- */
-/* Something in the part failed (`fault` may be NULL for lack of memory): note which parts around
- * it, or the submission, fail with it. */
-void acui_parts_note(acui_submission *submission, acui_part *part, acui_fault *fault);
-/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting,
- * unless another submission wants it. *why: the reason (borrowed; NULL also for lack of memory). If
- * so, this is noted, and the caller makes the task fail. Locks of acui_task_lock_to_stop held. */
-bool acui_parts_stop(acui_task *task, acui_fault **why);
-void acui_parts_begin(const acui_task *task); /* the alternative that it decides on runs; takes the
+/* ---- children.c; order lock of the submission's home held ---- */
+/* Something in the child failed (`fault` may be NULL for lack of memory): note which of those
+ * around it, or whether the submission, fail with it. */
+void acui_children_note(acui_submission *submission, acui_child *child, acui_fault *fault);
+/* Whether a failure elsewhere, or that the submission was given up, keeps the task from starting.
+ * If others use what it is part of, the submission's end does not. *why: the reason (borrowed; NULL
+ * also for lack of memory). If so, this is noted, and the caller makes the task fail. */
+bool acui_task_is_stopped(acui_task *task, acui_fault **why);
+void acui_turn_comes(const acui_task *task); /* the alternative that it decides on runs; takes the
                                               * locks */
-
-/* ---- wanted.c ---- */
-/* Whether the task, of a submission that failed or was given up, also computes what others want:
- * part of an op that is not this submission's alone. Locks of acui_task_lock_to_stop held. */
-bool acui_task_wanted(acui_task *task);
-/* Take the order locks that are needed to find out: the task's, or all, if others share some of its
- * submission; returns the homes. */
-acui_homes acui_task_lock_to_stop(const acui_task *task);
-/* Whether the reader decides what follows from the task's failure, or is in the alternative that
- * the task decides on. */
-bool acui_task_decides(const acui_task *reader, const acui_task *task);
 
 /* ---- late.c ---- */
 /* The task, which is on the device and not over there, fails with the fault (borrowed). All order

@@ -5,7 +5,7 @@
 #include "engine/submit/submit.h"
 
 #include "base/error.h"
-#include "op/sharing.h"
+#include "op/child.h"
 
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static acui_fault *refuse_others(void)
 static void close_shared(acui_plan *plan, acu_status status)
 {
     acui_fault *fault = NULL;
-    acui_sharing_close(plan);
+    acui_children_close(plan);
     if (status != ACU_OK)
         fault = acui_fault_ensure(acui_error());
     else if (plan->unpublished)

@@ -27,7 +27,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     acui_submission *s = submission_of(plan);
     acui_task *tasks = NULL;
     bool last = s->planning.stage == ACUI_PLANNED;
-    acui_sharing_look(plan);
+    acui_children_look(plan);
     ACUI_TRY(acui_make_tasks(s, &tasks));
     if (s->planning.shares && !acui_prepare_shared(tasks)) {
         acui_drop_shared(tasks);
@@ -48,7 +48,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     }
     acui_plan_publish(plan, NULL);
     if (last)
-        acui_sharing_return(plan);
+        acui_import_entered(plan);
     if (last && !s->planning.outer)
         acui_runtime_entered();
     acui_run_tasks(ready);

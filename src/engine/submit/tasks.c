@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks: the nodes of a plan are cut into pieces that are ordered and issued as one. A task is a
- * run of consecutive nodes for one device, of one part and one shared op; or one node of host work.
+ * run of consecutive nodes for one device, of one child; or one node of host work.
  * Called by acui_enter_nodes (order.c), and by alone.c for graphs, on the thread that plans. */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -75,12 +75,12 @@ static bool may_run(acui_submission *s, const acui_node *node)
     if (node->kind == ACUI_NODE_DECIDE || node->kind == ACUI_NODE_AWAIT ||
         acui_device_check(node->device) == ACU_OK)
         return true;
-    acui_part *part = node->frame->part;
-    while (part && part->kind != ACUI_PART_TRY)
-        part = part->parent;
-    if (part)
-        acui_part_refuse(&s->plan, part);
-    return part != NULL;
+    acui_child *child = node->frame->child;
+    while (child && child->kind != ACUI_CHILD_TRY)
+        child = child->parent;
+    if (child)
+        acui_child_refuse(&s->plan, child);
+    return child != NULL;
 }
 
 static acui_task *new_task(acui_submission *s, acui_node *node)
@@ -106,10 +106,9 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     task->point->line = node->site.line;
     task->submission = s;
     task->device = node->device;
-    task->sharing = acui_sharing_of(node);
-    task->part = node->frame->part;
-    task->point->conditional = acui_part_is_conditional(node->frame->part);
-    s->planning.shares |= task->sharing != NULL;
+    task->child = acui_child_of(node);
+    task->point->conditional = acui_child_is_conditional(task->child);
+    s->planning.shares |= task->child != NULL;
     task->first = node;
     return task;
 }
@@ -119,8 +118,7 @@ static bool continues(const acui_task *task, const acui_frame *frame, const acui
 {
     return task && !acui_is_on_host(task->first) && !acui_is_on_host(node) &&
            task->device == node->device &&
-           (node->frame == frame || (task->part == node->frame->part &&
-                                     task->sharing == acui_sharing_of(node)));
+           (node->frame == frame || task->child == acui_child_of(node));
 }
 
 static void take_in(acui_task *task, acui_node *node)
@@ -169,7 +167,7 @@ static bool lay_out(acui_task *task)
     acui_node *node = task->first;
     for (size_t i = 0; i < task->count; i++, node = node->next)
         task->nodes[i] = node;
-    if (acui_is_on_host(task->first) || acui_part_is_refused(&task->submission->plan, task->part))
+    if (acui_is_on_host(task->first) || acui_child_is_refused(&task->submission->plan, task->child))
         return true; /* a refused part is half planned, and never runs */
     if (task->makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);

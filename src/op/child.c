@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Children of a submission: how they nest while it is planned, who uses them, and what that means
+ * for failures (child.h). */
+#include "op/child.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "op/import.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* ---- planning ---- */
+
+static acui_child *new_child(acui_plan *plan, acui_child_kind kind, const char *what)
+{
+    acui_child *child = ACUI_NEW(acui_child);
+    if (!child) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", what);
+        return NULL;
+    }
+    acui_child *parent = plan->now.child;
+    child->kind = kind;
+    atomic_store_explicit(&child->refs, 1, memory_order_relaxed);
+    child->parent = child->within = parent;
+    child->depth = parent ? parent->depth + 1 : 0;
+    child->outer = kind == ACUI_CHILD_SHARED ? NULL : parent;
+    child->shared = kind == ACUI_CHILD_SHARED ? child : parent ? parent->shared : NULL;
+    child->last = kind == ACUI_CHILD_FINALLY ? child : parent ? parent->last : NULL;
+    child->plain = kind == ACUI_CHILD_SHARED && (!parent || parent->plain);
+    return child;
+}
+
+/* From now on others may see it, where the submission is given up while it is planned. */
+static void add(acui_plan *plan, acui_child *child);
+
+acui_child *acui_child_begin(acui_plan *plan, acui_child_kind kind)
+{
+    acui_child *child = new_child(plan, kind, "a part of an op");
+    if (!child)
+        return NULL;
+    add(plan, child);
+    plan->splits = true;
+    return child;
+}
+
+static uint32_t context_bytes(const acui_context *context)
+{
+    uint32_t bytes = 0;
+    for (; context; context = context->outer)
+        bytes += (uint32_t)strlen(context->text) + 2; /* ": " */
+    return bytes;
+}
+
+acu_status acui_child_begin_shared(acui_plan *plan, acu_op *op)
+{
+    acui_child *child = new_child(plan, ACUI_CHILD_SHARED, acui_op_name(op));
+    if (!child)
+        return ACU_ERR_NO_MEMORY;
+    atomic_store_explicit(&child->refs, 2, memory_order_relaxed); /* one of the op, */
+    atomic_store_explicit(&child->users, 1, memory_order_relaxed); /* which is a user */
+    atomic_store_explicit(&child->plan, plan, memory_order_relaxed);
+    child->begin = plan->count;
+    child->around = context_bytes(plan->now.context);
+    child->since = plan->imported;
+    op->rest->child = child;
+    acui_usage_begin(plan, &child->usage, child);
+    add(plan, child);
+    return ACU_OK;
+}
+
+void acui_child_end(acui_plan *plan, acui_child *child)
+{
+    child->end = plan->count;
+    plan->now.child = child->parent;
+}
+
+/* Under order locks, because some of it may be in flight already, where a `then` submitted by
+ * itself. */
+void acui_child_refuse(acui_plan *plan, acui_child *child)
+{
+    acui_fault *fault = acui_fault_new(acui_error());
+    acui_homes homes = acui_order_lock_all_of(&plan->homes);
+    plan->refused = child->refused = true;
+    if (!child->failed) {
+        child->failed = true;
+        child->fault = acui_fault_retain(fault);
+    }
+    acui_order_unlock(homes);
+    acui_fault_release(fault);
+}
+
+acui_child *acui_child_around(acui_child *a, acui_child *b)
+{
+    while (a && b && a != b)
+        if (a->depth >= b->depth)
+            a = a->parent;
+        else
+            b = b->parent;
+    return a && b ? a : NULL;
+}
+
+/* ---- new nodes become tasks ---- */
+
+/* Some of an op becomes tasks before all of it is planned: others may turn out to use it, and what
+ * it uses of ops planned before may turn out to be `inner`. */
+static void note_begun(acui_plan *plan)
+{
+    acui_child *outermost = NULL;
+    for (acui_child *child = plan->now.child; child; child = child->parent)
+        if (child->kind == ACUI_CHILD_SHARED) {
+            child->begun = true;
+            outermost = child;
+        }
+    const acui_imported *b = outermost ? plan->imported : NULL;
+    for (; b && b != outermost->since; b = b->next)
+        b->child->kept |= b->mine;
+}
+
+/* Whether all between the child and the one that its users are in are joined. */
+static bool is_used_in_place(const acui_child *child)
+{
+    const acui_child *parent = child->parent;
+    while (parent != child->within && parent->joined)
+        parent = parent->parent;
+    return parent == child->within;
+}
+
+/* With what the child stops, which only its plan uses: what all users are in, or what an op stops
+ * with that it is a part of. */
+static acui_child *bound_of(const acui_child *child)
+{
+    acui_child *bound = child->within;
+    for (const acui_child *p = child->parent; bound && p != child->within; p = p->parent)
+        if (p->kind == ACUI_CHILD_SHARED && (!p->outer || p->outer->depth < bound->depth))
+            bound = p->outer;
+    return bound;
+}
+
+void acui_children_look(acui_plan *plan)
+{
+    note_begun(plan);
+    /* If the reference of this list is all there is, nobody has the op or can get it. An op comes
+     * before those that were planned as parts of it. */
+    for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
+        acui_child *child = op->rest->child;
+        if (acui_object_refs(op) > 1 || child->kept || child->begun)
+            continue;
+        child->joined = child->plain || is_used_in_place(child);
+        child->outer = child->joined ? child->parent : bound_of(child);
+    }
+}
+
+void acui_children_close(acui_plan *plan)
+{
+    for (acui_child *child = plan->children; child; child = child->next)
+        child->joined = child->kind == ACUI_CHILD_SHARED;
+}
+
+/* ---- users ---- */
+
+/* Guards the counts of users, and the lists of what each uses. A leaf. */
+static pthread_mutex_t users_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint32_t users_of(const acui_child *child)
+{
+    return atomic_load_explicit(&child->users, memory_order_relaxed);
+}
+
+static void set_users(acui_child *child, uint32_t users)
+{
+    atomic_store_explicit(&child->users, users, memory_order_relaxed);
+}
+
+/* Users lock held, as for those below. */
+static void end_uses(acui_usage **list)
+{
+    acui_usage *todo = *list;
+    *list = NULL;
+    while (todo) {
+        acui_usage *usage = todo;
+        acui_child *child = usage->of;
+        todo = usage->next;
+        usage->of = NULL;
+        set_users(child, users_of(child) - 1);
+        if (users_of(child) > 0 || !child->uses)
+            continue;
+        acui_usage **end = &child->uses; /* nobody uses it, so it uses nothing */
+        while (*end)
+            end = &(*end)->next;
+        *end = todo;
+        todo = child->uses;
+        child->uses = NULL;
+    }
+}
+
+static void drop_user(acui_child *child)
+{
+    set_users(child, users_of(child) - 1);
+    if (users_of(child) == 0)
+        end_uses(&child->uses);
+}
+
+static void drop_ours(acui_child *child)
+{
+    bool ours = child->ours;
+    child->ours = false;
+    if (ours)
+        drop_user(child);
+}
+
+static void add(acui_plan *plan, acui_child *child)
+{
+    pthread_mutex_lock(&users_lock);
+    if (child->kind == ACUI_CHILD_SHARED && !plan->unwanted) {
+        child->ours = true;
+        set_users(child, users_of(child) + 1);
+    }
+    child->next = plan->children;
+    plan->children = plan->now.child = child;
+    pthread_mutex_unlock(&users_lock);
+}
+
+void acui_usage_begin(acui_plan *plan, acui_usage *usage, acui_child *of)
+{
+    acui_child *now = plan->now.child, *user = now ? now->shared : NULL;
+    if (now && now->last && (!user || user->depth < now->last->depth))
+        user = now->last;
+    bool mine = acui_child_in(of, plan);
+    if (!user && mine)
+        return; /* the submission is one of its users anyway */
+    pthread_mutex_lock(&users_lock);
+    if (user ? user->kind == ACUI_CHILD_FINALLY || users_of(user) > 0 : !plan->unwanted) {
+        acui_usage **list = user ? &user->uses : &plan->uses_of_ops;
+        *usage = (acui_usage){.next = *list, .of = of};
+        *list = usage;
+        set_users(of, users_of(of) + 1);
+    }
+    pthread_mutex_unlock(&users_lock);
+}
+
+/* Whether a finally never runs as the submission is given up: it is in an alternative whose turn
+ * has not come. One of an op with other users may come yet. */
+static bool is_left_out(const acui_child *last)
+{
+    const acui_child *child = last->parent;
+    while (child && child->kind != ACUI_CHILD_FINALLY &&
+           !(child->kind == ACUI_CHILD_ELSE && acui_child_turn(child) == ACUI_TURN_OPEN))
+        child = child->parent;
+    return child && child->kind == ACUI_CHILD_ELSE && !last->shared;
+}
+
+void acui_children_unwanted(acui_plan *plan)
+{
+    pthread_mutex_lock(&users_lock);
+    acui_child *child = plan->unwanted ? NULL : plan->children;
+    plan->unwanted = true;
+    for (; child; child = child->next) {
+        drop_ours(child);
+        if (child->kind == ACUI_CHILD_FINALLY && is_left_out(child))
+            end_uses(&child->uses);
+    }
+    end_uses(&plan->uses_of_ops);
+    pthread_mutex_unlock(&users_lock);
+}
+
+void acui_child_op_gone(acui_child *child)
+{
+    if (!child)
+        return;
+    pthread_mutex_lock(&users_lock);
+    drop_user(child);
+    pthread_mutex_unlock(&users_lock);
+    acui_child_release(child);
+}
+
+/* ---- the end ---- */
+
+static void free_child(acui_child *child, acui_child **dead)
+{
+    while (child->points) {
+        acui_shared_point *shared = child->points;
+        child->points = shared->next;
+        acui_point_release(shared->point);
+        acui_free(shared);
+    }
+    while (child->inner) { /* it may be the last to hold these, and so on */
+        acui_inner *inner = child->inner;
+        child->inner = inner->next;
+        if (acui_refs_drop(&inner->child->refs)) {
+            inner->child->next = *dead;
+            *dead = inner->child;
+        }
+        acui_free(inner);
+    }
+    acui_fault_release(child->fault);
+    acui_free(child);
+}
+
+void acui_child_release(acui_child *child)
+{
+    if (!acui_refs_drop(&child->refs))
+        return;
+    child->next = NULL; /* no plan has it any more */
+    for (acui_child *dead = child; dead;) {
+        child = dead;
+        dead = child->next;
+        free_child(child, &dead);
+    }
+}
+
+void acui_children_clear(acui_plan *plan)
+{
+    if (!plan->children && !plan->imported)
+        return;
+    pthread_mutex_lock(&users_lock);
+    acui_child *list = plan->children;
+    for (acui_child *child = list; child; child = child->next) {
+        drop_ours(child);
+        end_uses(&child->uses);
+    }
+    end_uses(&plan->uses_of_ops);
+    plan->children = plan->now.child = NULL;
+    pthread_mutex_unlock(&users_lock);
+    acui_import_clear(plan, list);
+    while (list) {
+        acui_child *child = list;
+        list = child->next;
+        atomic_store_explicit(&child->plan, NULL, memory_order_relaxed);
+        acui_child_release(child);
+    }
+}
+
+/* ---- failures ---- */
+
+bool acui_child_is_refused(const acui_plan *plan, const acui_child *child)
+{
+    while (plan->refused && child && !child->refused)
+        child = child->outer;
+    return plan->refused && child;
+}
+
+bool acui_child_is_conditional(const acui_child *child)
+{
+    while (child && child->kind != ACUI_CHILD_ELSE)
+        child = child->outer;
+    return child;
+}
+
+bool acui_child_is_spared(const acui_child *child)
+{
+    for (; child; child = child->outer)
+        if (child->kind == ACUI_CHILD_ELSE &&
+            (acui_child_turn(child) == ACUI_TURN_DECLINED || !child->tried->failed))
+            return true;
+    return false;
+}
+
+/* Whether a failure that gets to the child goes no further. What runs whether or not an alternative
+ * does fails that by an AWAIT of the alternative's. */
+static bool ends_at(const acui_child *child, const acui_child **bound)
+{
+    bool stops = child == *bound; /* what failed stops with it */
+    if (stops)
+        *bound = child->outer;
+    return child->kind == ACUI_CHILD_TRY || (child->kind == ACUI_CHILD_ELSE && !stops);
+}
+
+bool acui_child_is_caught(const acui_child *child, const acui_child *end)
+{
+    const acui_child *bound = child;
+    while (child != end && !ends_at(child, &bound))
+        child = child->parent;
+    return child != end;
+}
+
+bool acui_child_fail(acui_child *child, acui_fault *fault)
+{
+    const acui_child *bound = child;
+    bool ended = false;
+    for (; child && !ended; child = child->parent) {
+        ended = ends_at(child, &bound);
+        if (child->failed || (ended && child->kind == ACUI_CHILD_ELSE))
+            continue;
+        child->failed = true;
+        child->fault = acui_fault_retain(fault);
+    }
+    return !ended;
+}
