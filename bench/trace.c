@@ -130,8 +130,8 @@ static cost run_demo(const char *epochs, bool traced)
 static void measure_demo(bench *b)
 {
     double time[MOST_PAIRS], cpu[MOST_PAIRS];
-    int pairs = bench_count(b, 11, 1);
-    const char *epochs = b->quick ? "6" : acu_device_info_of(b->device)->software ? "60" : "1000";
+    int pairs = bench_count(b, 9, 1);
+    const char *epochs = b->quick ? "6" : acu_device_info_of(b->device)->software ? "60" : "500";
     bench_title(b, "the demo, traced");
     for (int i = 0; i < pairs; i++) {
         cost cost_of[2];
@@ -247,7 +247,7 @@ static void measure_load(bench *b, const server servers[2], const char *title, i
                          int requests)
 {
     double time[MOST_PAIRS], cpu[MOST_PAIRS], plain[MOST_PAIRS];
-    int pairs = bench_count(b, 61, 1);
+    int pairs = bench_count(b, 41, 1);
     bench_title(b, title);
     for (int i = -1; i < pairs; i++) { /* the first ones are to warm up */
         cost cost_of[2];

@@ -27,7 +27,8 @@ static const char words[] =
     "An ARGUMENT is one of\n"
     "  f32:2.5             a number of that type (bool, i8 to u64, f32, f64)\n"
     "  in:x.npy            an array that the kernel reads\n"
-    "  inout:x.npy         an array that it changes\n"
+    "  in:f32:1,2.5,3      likewise, of the numbers that follow\n"
+    "  inout:x.npy         an array that it changes (or inout:f32:1,2.5,3)\n"
     "  out:f32:16x16       an array that it writes; it begins with zeros\n"
     "inout and out may end in =FILE.npy: the result is saved there.\n"
     "  acuda run saxpy.cu inout:y.npy=y2.npy f32:2 in:x.npy i32:1000";
@@ -114,7 +115,47 @@ static bool read_new_array(const char *text, npy *array)
     return array->data != NULL;
 }
 
-/* false: it is none; what a file had wrong was printed. */
+/* "f32:1,2.5,3"; *is_one: the text begins so, and is no file's name. */
+static bool read_list(char *text, npy *array, bool *is_one)
+{
+    char *colon = strchr(text, ':');
+    acu_arg arg;
+    *is_one = colon && find_dtype(text, (size_t)(colon - text), &array->dtype);
+    if (!*is_one)
+        return false;
+    size_t bytes = acu_dtype_bytes(array->dtype), count = 1;
+    for (const char *at = colon; *at; at++)
+        count += *at == ',';
+    array->data = calloc(count, bytes);
+    array->bytes = count * bytes;
+    array->shape = ACU_SHAPE((int64_t)count);
+    char *at = colon + 1;
+    for (size_t i = 0; array->data && i < count; i++) {
+        char *end = at + strcspn(at, ",");
+        *end = 0;
+        bool right = read_number(array->dtype, at, &arg);
+        if (i + 1 < count)
+            *end = ','; /* the text is shown with the result */
+        if (!right)
+            return false;
+        memcpy((char *)array->data + i * bytes, &arg.u.bits, bytes); /* little-endian */
+        at = end + 1;
+    }
+    return array->data != NULL;
+}
+
+/* From a file, or from the text itself; what a file has wrong ends the program. */
+static bool read_array(char *text, npy *array)
+{
+    bool is_list;
+    if (read_list(text, array, &is_list))
+        return true;
+    if (!is_list && !npy_read(text, array))
+        exit(CLI_USAGE);
+    return !is_list;
+}
+
+/* false: it is none. */
 static bool read_argument(argument *a, char *text)
 {
     acu_dtype dtype;
@@ -125,7 +166,7 @@ static bool read_argument(argument *a, char *text)
     char *rest = colon + 1, *equals = strchr(rest, '=');
     bool out = strncmp(text, "out:", 4) == 0, inout = strncmp(text, "inout:", 6) == 0;
     if (strncmp(text, "in:", 3) == 0)
-        return npy_read(rest, &a->array);
+        return read_array(rest, &a->array);
     if (!out && !inout)
         return find_dtype(text, (size_t)(colon - text), &dtype) &&
                read_number(dtype, rest, &a->arg);
@@ -134,7 +175,7 @@ static bool read_argument(argument *a, char *text)
         *equals = '\0';
         a->save = equals + 1;
     }
-    return out ? read_new_array(rest, &a->array) : npy_read(rest, &a->array);
+    return out ? read_new_array(rest, &a->array) : read_array(rest, &a->array);
 }
 
 static void take_argument(call *c, char *text, struct argp_state *state)
@@ -190,15 +231,28 @@ static const struct argp run = {options, parse, "FILE.cu [ARGUMENT...]", words, 
 
 /* ---- running ---- */
 
-/* The only kernel of the PTX; "": there is none, or more than one. */
-static void find_entry(const char *ptx, char name[512])
+/* The only kernel of the PTX; "": there is none, or more than one, which was printed. */
+static void find_entry(const call *c, const char *ptx, char name[512])
 {
-    const char *at = strstr(ptx, ".entry ");
+    char names[512] = "";
+    size_t used = 0, count = 0;
     name[0] = '\0';
-    if (!at || strstr(at + 1, ".entry "))
+    for (const char *at = ptx; (at = strstr(at, ".entry ")) && used < sizeof names - 1; count++) {
+        at += 7;
+        int length = (int)strcspn(at, "( \n\t");
+        snprintf(name, 512, "%.*s", length, at);
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", count ? ", " : "",
+                                 length, at);
+    }
+    if (c->entry || count == 1)
         return;
-    at += 7;
-    snprintf(name, 512, "%.*s", (int)strcspn(at, "( \n\t"), at);
+    name[0] = '\0';
+    if (count)
+        fprintf(stderr, "acuda: %s: it has several kernels; name one with --entry: %s\n", c->file,
+                names);
+    else
+        fprintf(stderr, "acuda: %s: it has no kernel (extern \"C\" __global__ void ...)\n",
+                c->file);
 }
 
 static acu_status load(const call *c, acu_device *device, const char *source, acu_kernel **kernel)
@@ -215,10 +269,7 @@ static acu_status load(const call *c, acu_device *device, const char *source, ac
     if (status != ACU_OK)
         return status;
     fputs(acu_code_log(code), stderr);
-    find_entry(acu_code_ptx(code), entry);
-    if (!c->entry && !*entry)
-        fprintf(stderr, "acuda: %s: it has no kernel, or several: name one with --entry\n",
-                c->file);
+    find_entry(c, acu_code_ptx(code), entry);
     status = ACU_ERR_NOT_FOUND;
     if (c->entry || *entry)
         status = acu_module_load(device, ACU_PTX(NULL, acu_code_ptx(code)), &module);

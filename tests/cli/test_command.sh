@@ -170,7 +170,12 @@ if "$acuda" compile --arch 75 one.cu 2>/dev/null; then
     export ACUDA_ALLOW_SOFTWARE=1
     expect 0 ' 7 7 7 7' "$acuda" run -d software one.cu out:u8:4 u8:7 -b 4 -g 1
     expect 0 '255 255 255 255' "$acuda" run -d software one.cu out:u8:2x2=y.npy u8:255 -b 4 -g 1
-    expect 1 'has no kernel, or several' "$acuda" run -d software -D OFFSET=5 saxpy.cu
+    expect 1 'has several kernels|saxpy, iota' "$acuda" run -d software -D OFFSET=5 saxpy.cu
+    echo '__global__ void none();' >none.cu
+    expect 1 'it has no kernel' "$acuda" run -d software none.cu
+    expect 0 'inout:f32:1,2,-3: 5 9 -3' "$acuda" run -d software -D OFFSET=0 -k saxpy saxpy.cu \
+        inout:f32:1,2,-3 f32:2 in:f32:2,3.5,0 i32:3
+    expect 0 ' 7 7' "$acuda" run -d software one.cu inout:u8:1,2=l.npy u8:7
     expect 0 ' 5 6 7 ...' "$acuda" run -d software -D OFFSET=5 -k iota -p 3 -b 8 saxpy.cu out:i32:8=x.npy
     expect 1 'did you mean iota?' "$acuda" run -d software -D OFFSET=5 -k itoa saxpy.cu out:i32:8
     # A result is an input again.
@@ -202,7 +207,7 @@ assert (n.load("z2.npy") == n.load("z.npy")).all() and n.load("z3.npy").dtype ==
     expect 1 'error|OFFSET' "$acuda" compile --arch 75 saxpy.cu
     expect 1 'everybody can write' "$acuda" compile --cache open_cache --arch 75 one.cu
 fi
-for bad in i8:128 u8:-1 bool:2 i32:x f32: out:f32:0 out:f33:2 out:f32:2x nothing in:nowhere.npy; do
+for bad in in:f32: in:f32:1,,2 inout:u8:256 in:f16:1 in:i32:1.5 i8:128 u8:-1 bool:2 i32:x f32: out:f32:0 out:f33:2 out:f32:2x nothing in:nowhere.npy; do
     expect 2 '' "$acuda" run one.cu "$bad"
 done
 expect 2 'is no size' "$acuda" run -b 0 one.cu

@@ -2,6 +2,7 @@
 /* Records for the trace (base/trace.h): of a submission that is over, from its story; and of what
  * threads do for futures besides. */
 #include "base/alloc.h"
+#include "base/text.h"
 #include "engine/future.h"
 #include "engine/report/story.h"
 #include "memory/pool.h"
@@ -101,14 +102,31 @@ static const char *served(const acui_told_part *part)
     return part->runs && part->runs->hit ? "executable graph" : "direct";
 }
 
-static const char *kind_of(const acui_told_node *node)
+/* What a part does: its first operation's kind and name, and how many there are besides. */
+typedef struct summary {
+    const char *kind;
+    char name[ACUI_OP_NAME + 32];
+} summary;
+
+static summary sum_up(const acui_told_part *part)
 {
-    static const char *const names[] = {
+    static const char *const kinds[] = {
 #define ACU_X(id, name, counted) name,
         ACUI_NODES(ACU_X)
 #undef ACU_X
     };
-    return node ? names[node->kind] : "nothing";
+    const acui_told_node *subject = subject_of(part);
+    summary s = {.kind = subject ? kinds[subject->kind] : "nothing"};
+    acui_text_copy(s.name, sizeof s.name, subject ? subject->name : "nothing");
+    unsigned more = 0;
+    for (const acui_told_node *node = subject ? subject->next : NULL; node; node = node->next) {
+        more++;
+        if (node->kind != subject->kind)
+            s.kind = "several";
+    }
+    if (more)
+        snprintf(s.name, sizeof s.name, "%s and %u more", subject->name, more);
+    return s;
 }
 
 /* What became of the part: it waited, was issued, was on the device or on its way there, and ended
@@ -135,16 +153,17 @@ static void write_stages(acui_trace_out *out, uint64_t track, const acui_told_pa
 static void write_part(acui_trace_out *out, const acui_story *story, const acui_told_part *part)
 {
     const acui_told_node *node = subject_of(part);
+    const summary does = sum_up(part);
     const acui_trace_note notes[] = {
         {.name = "submission", .number = story->number},
         {.name = "part", .number = (uint64_t)part->number},
-        {.name = "kind", .text = kind_of(node)},
+        {.name = "kind", .text = does.kind},
         {.name = "issued as", .text = served(part)},
         {.name = "device", .number = (uint64_t)part->device},
         {.name = "stream", .number = part->stream},
         {.name = "device_ns", .number = part->ended - part->began}};
     acui_trace_event event = {.track = acui_track(ACUI_TRACK_PART, part->id), .at = part->entered,
-                              .name = node ? node->name : "nothing", .notes = notes,
+                              .name = does.name, .notes = notes,
                               .note_count = part->ended ? 7 : 6};
     if (node && node->site.file) {
         event.file = node->site.file;
