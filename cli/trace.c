@@ -424,7 +424,7 @@ static void print(struct json_object *s)
            number(s, "failed"));
     print_devices(s);
     print_list(s, "stages", "What became of the time of all submissions and their parts together");
-    print_list(s, "operations", "Time on the device, by operation (of a part with several: the first)");
+    print_list(s, "operations", "Time on the device, by operation (the first of several)");
     print_list(s, "waits", "Waits, by what was waited for (a part behind several counts for each)");
     print_list(s, "copies_alone", "Copies with no kernel beside them, which could overlap some");
     print_list(s, "threads", "Threads");

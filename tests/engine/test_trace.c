@@ -200,6 +200,28 @@ static void contents(void **state)
     test_leaks_none();
 }
 
+/* A part of several operations is no copy because it begins with one. */
+static void several(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = zeros(device), *y = zeros(device);
+    assert_works(acu_trace_start(path, &timed));
+    acu_op *steps = acu_zip(acu_copy(y, x), acu_fill(y, acu_u32(1)), acu_fill(x, acu_u32(2)));
+    assert_works(acu_sync(device, steps, NULL));
+    steps = acu_zip(acu_fill(y, acu_u32(1)), acu_fill(y, acu_u32(3)));
+    assert_works(acu_sync(device, steps, NULL));
+    assert_works(acu_trace_stop());
+    pf_trace trace = pf_read(path);
+    assert_string_equal(must_find(&trace, "parts", "copy and 2 more")->kind, "several");
+    assert_string_equal(must_find(&trace, "parts", "fill and 1 more")->kind, "fill");
+    pf_free(&trace);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- times ---- */
 
 static void times(void **state)
@@ -486,8 +508,8 @@ int main(int argc, char **argv)
         return test_run_case(cases, sizeof cases / sizeof *cases, argv[1]);
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(contents),  IN_FOLDER(together),  cmocka_unit_test(times),    IN_FOLDER(off),
-        IN_FOLDER(budget),
+        IN_FOLDER(contents), IN_FOLDER(several), IN_FOLDER(together), cmocka_unit_test(times),
+        IN_FOLDER(off), IN_FOLDER(budget),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
