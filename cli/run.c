@@ -381,7 +381,8 @@ static int launch(call *c, acu_device *device, const char *source)
         return c->entry || acu_last_error()->status ? cli_fail(c->file) : CLI_FAILED;
     acu_status status = upload(c, device, args);
     if (status == ACU_OK)
-        status = acu_sync(device, acu_op_launch(kernel, &config, args, c->count, ACU_SITE), NULL);
+        status = acu_sync(
+            device, acu_op_launch(kernel, &config, args, c->count, (acu_site){0}), NULL);
     int result = CLI_OK;
     for (size_t i = 0; i < c->count && status == ACU_OK; i++) {
         argument *a = &c->list[i];

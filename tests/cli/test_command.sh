@@ -175,7 +175,7 @@ if "$acuda" compile --arch 75 one.cu 2>/dev/null; then
     expect 1 'it has no kernel' "$acuda" run -d software none.cu
     expect 0 'inout:f32:1,2,-3: 5 9 -3' "$acuda" run -d software -D OFFSET=0 -k saxpy saxpy.cu \
         inout:f32:1,2,-3 f32:2 in:f32:2,3.5,0 i32:3
-    expect 0 ' 7 7' "$acuda" run -d software one.cu inout:u8:1,2=l.npy u8:7
+    expect 0 ' 7 7' "$acuda" run -d software one.cu inout:u8:1,2=l.npy u8:7 -b 2 -g 1
     expect 0 ' 5 6 7 ...' "$acuda" run -d software -D OFFSET=5 -k iota -p 3 -b 8 saxpy.cu out:i32:8=x.npy
     expect 1 'did you mean iota?' "$acuda" run -d software -D OFFSET=5 -k itoa saxpy.cu out:i32:8
     # A result is an input again.

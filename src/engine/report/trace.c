@@ -64,9 +64,12 @@ static void write_waits(acui_trace_out *out, uint64_t track, const acui_told_par
                         : wait->owner ? acui_track(ACUI_TRACK_SUBMISSION, wait->owner)
                                       : 0;
         uint64_t number = arrow(from, part);
-        if (number)
+        if (number) {
+            if (!wait->part) /* its own record may come later than this one */
+                acui_trace_track(out, from, "submissions", true);
             acui_trace_instant(out, &(acui_trace_event){.track = from, .at = part->entered,
                                                         .name = "awaited", .flow = number});
+        }
         char text[192];
         const acui_trace_note notes[] = {{.name = "why",
                                           .text = reason(wait, text, sizeof text)},
