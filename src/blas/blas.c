@@ -13,7 +13,7 @@ typedef struct kind {
     acui_vendor_fn fn;
     size_t count;
     int ranks[3];
-    bool small, makes; /* takes f16 and bf16 too; the result is new, [1] */
+    bool small, makes, real; /* takes f16 and bf16 too; the result is new, [1]; and real */
     const char *(*fits)(const acui_blas *); /* why the extents do not fit; NULL: they do */
 } kind;
 
@@ -51,33 +51,95 @@ static const char *fits_gemm(const acui_blas *b)
                : "they must be [m, k], [k, n] and [m, n]";
 }
 
+static bool is_square(const acui_array *x, int order)
+{
+    return x->rows == order && x->columns == order;
+}
+
+static const char *fits_symv(const acui_blas *b)
+{
+    int n = b->at[2].rows;
+    return is_square(&b->at[0], n) && b->at[1].rows == n
+               ? NULL
+               : "for [n, n] the vectors must be [n]";
+}
+
+static const char *fits_trv(const acui_blas *b)
+{
+    return is_square(&b->at[0], b->at[1].rows) ? NULL : "for [n, n] the vector must be [n]";
+}
+
+static const char *fits_syr(const acui_blas *b)
+{
+    return is_square(&b->at[1], b->at[0].rows) ? NULL : "for [n] the matrix must be [n, n]";
+}
+
 static const char *fits_syrk(const acui_blas *b)
 {
-    return b->at[1].rows == b->at[1].columns && b->at[1].rows == b->at[0].rows
+    return is_square(&b->at[1], b->at[0].rows) ? NULL
+                                               : "for [n, k] the result must be [n, n]";
+}
+
+static const char *fits_herk(const acui_blas *b)
+{
+    bool whole = b->dtype == ACU_C64 || b->dtype == ACU_C128;
+    if (whole && b->at[0].by_rows != b->at[1].by_rows)
+        return "both must be dense along their rows, or both along their columns";
+    return fits_syrk(b);
+}
+
+static const char *fits_syr2k(const acui_blas *b)
+{
+    const acui_array *x = &b->at[0], *y = &b->at[1];
+    if (x->by_rows != y->by_rows)
+        return "a and b must both be dense along their rows, or both along their columns";
+    return x->rows == y->rows && x->columns == y->columns && is_square(&b->at[2], x->rows)
                ? NULL
-               : "for [n, k] the result must be [n, n]";
+               : "they must be [n, k], [n, k] and [n, n]";
+}
+
+static const char *fits_symm(const acui_blas *b)
+{
+    const acui_array *x = &b->at[1], *c = &b->at[2];
+    if (x->by_rows != c->by_rows)
+        return "b and c must both be dense along their rows, or both along their columns";
+    return x->rows == c->rows && x->columns == c->columns &&
+                   is_square(&b->at[0], b->side == ACU_LEFT ? c->rows : c->columns)
+               ? NULL
+               : "b must have its shape, and the symmetric matrix be square and fit on its side";
 }
 
 static const char *fits_trsm(const acui_blas *b)
 {
     int order = b->side == ACU_LEFT ? b->at[1].rows : b->at[1].columns;
-    return b->at[0].rows == b->at[0].columns && b->at[0].rows == order
+    return is_square(&b->at[0], order)
                ? NULL
                : "the triangular matrix must be square, and fit the other on its side";
 }
 
+enum { AXPY, SCAL, DOT, DOTC, NRM2, ASUM, GEMV, SYMV, TRMV, TRSV, GER, SYR, GEMM, SYRK, HERK, SYR2K,
+       SYMM, TRMM, TRSM };
 static const kind kinds[] = {
-    {"blas_axpy", acui_blas_axpy, 2, {1, 1}, true, false, same_length},
-    {"blas_scal", acui_blas_scal, 1, {1}, true, false, NULL},
-    {"blas_dot", acui_blas_dot, 2, {1, 1}, true, true, same_length},
-    {"blas_nrm2", acui_blas_nrm2, 1, {1}, true, true, NULL},
-    {"blas_gemv", acui_blas_gemv, 3, {2, 1, 1}, false, false, fits_gemv},
-    {"blas_ger", acui_blas_ger, 3, {1, 1, 2}, false, false, fits_ger},
-    {"blas_gemm", acui_blas_gemm, 3, {2, 2, 2}, true, false, fits_gemm},
-    {"blas_syrk", acui_blas_syrk, 2, {2, 2}, false, false, fits_syrk},
-    {"blas_trsm", acui_blas_trsm, 2, {2, 2}, false, false, fits_trsm},
+    [AXPY] = {"blas_axpy", acui_blas_axpy, 2, {1, 1}, true, false, false, same_length},
+    [SCAL] = {"blas_scal", acui_blas_scal, 1, {1}, true, false, false, NULL},
+    [DOT] = {"blas_dot", acui_blas_dot, 2, {1, 1}, true, true, false, same_length},
+    [DOTC] = {"blas_dotc", acui_blas_dotc, 2, {1, 1}, true, true, false, same_length},
+    [NRM2] = {"blas_nrm2", acui_blas_nrm2, 1, {1}, true, true, true, NULL},
+    [ASUM] = {"blas_asum", acui_blas_asum, 1, {1}, true, true, true, NULL},
+    [GEMV] = {"blas_gemv", acui_blas_gemv, 3, {2, 1, 1}, false, false, false, fits_gemv},
+    [SYMV] = {"blas_symv", acui_blas_symv, 3, {2, 1, 1}, false, false, false, fits_symv},
+    [TRMV] = {"blas_trmv", acui_blas_trmv, 2, {2, 1}, false, false, false, fits_trv},
+    [TRSV] = {"blas_trsv", acui_blas_trsv, 2, {2, 1}, false, false, false, fits_trv},
+    [GER] = {"blas_ger", acui_blas_ger, 3, {1, 1, 2}, false, false, false, fits_ger},
+    [SYR] = {"blas_syr", acui_blas_syr, 2, {1, 2}, false, false, false, fits_syr},
+    [GEMM] = {"blas_gemm", acui_blas_gemm, 3, {2, 2, 2}, true, false, false, fits_gemm},
+    [SYRK] = {"blas_syrk", acui_blas_syrk, 2, {2, 2}, false, false, false, fits_syrk},
+    [HERK] = {"blas_herk", acui_blas_herk, 2, {2, 2}, false, false, false, fits_herk},
+    [SYR2K] = {"blas_syr2k", acui_blas_syr2k, 3, {2, 2, 2}, false, false, false, fits_syr2k},
+    [SYMM] = {"blas_symm", acui_blas_symm, 3, {2, 2, 2}, false, false, false, fits_symm},
+    [TRMM] = {"blas_trmm", acui_blas_trmm, 2, {2, 2}, false, false, false, fits_trsm},
+    [TRSM] = {"blas_trsm", acui_blas_trsm, 2, {2, 2}, false, false, false, fits_trsm},
 };
-enum { AXPY, SCAL, DOT, NRM2, GEMV, GER, GEMM, SYRK, TRSM };
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
@@ -125,7 +187,7 @@ static acu_op *check_operand(acu_planning *p, const kind *k, acui_blas *b, size_
         return refuse(p, k, ACU_ERR_SHAPE, i,
                       k->ranks[i] == 1 ? "it must be a vector" : "it must be a matrix");
     acu_dtype dtype = acu_tensor_dtype(t);
-    bool known = dtype == ACU_F32 || dtype == ACU_F64 ||
+    bool known = dtype == ACU_F32 || dtype == ACU_F64 || dtype == ACU_C64 || dtype == ACU_C128 ||
                  (k->small && (dtype == ACU_F16 || dtype == ACU_BF16)) ||
                  (k == &kinds[GEMM] && dtype == ACU_TF32);
     if (!known)
@@ -165,6 +227,12 @@ static acu_op *check(acu_planning *p, const kind *k, acui_blas *b)
 
 /* ---- the op ---------------------------------------------------------------------------------- */
 
+static acu_dtype result_of(const kind *k, acu_dtype dtype)
+{
+    bool whole = dtype == ACU_C64 || dtype == ACU_C128;
+    return k->real && whole ? acui_part_of(dtype) : dtype;
+}
+
 static acu_op *plan(acu_planning *p)
 {
     request r;
@@ -179,13 +247,13 @@ static acu_op *plan(acu_planning *p)
     size_t count = k->count;
     for (size_t i = 0; i < count; i++) {
         bool written = i == count - 1 && !k->makes;
-        bool only = written && k == &kinds[GEMM] && r.blas.beta == 0;
+        bool only = written && (k == &kinds[GEMM] || k == &kinds[SYMM]) && r.blas.beta == 0;
         args[i] = acu_arg_op(acu_op_take(&p->values[i], p->site),
                              only ? ACU_WRITE : written ? ACU_UPDATE : ACU_READ);
     }
     if (k->makes)
-        args[count++] = acu_arg_op(acui_result(p, k->name, r.blas.dtype, ACU_SHAPE(1)),
-                                   ACU_WRITE);
+        args[count++] = acu_arg_op(acui_result(p, k->name, result_of(k, r.blas.dtype),
+                                               ACU_SHAPE(1)), ACU_WRITE);
     acui_vendor_call call = {.library = &acui_library_CUBLAS,
                              .name = k->name,
                              .fn = k->fn,
@@ -221,9 +289,19 @@ acu_op *acu_op_blas_dot(acu_op *x, acu_op *y, acu_site site)
     return make(DOT, (acui_blas){.alpha = 1}, (acu_op *const[]){x, y}, site);
 }
 
+acu_op *acu_op_blas_dotc(acu_op *x, acu_op *y, acu_site site)
+{
+    return make(DOTC, (acui_blas){.alpha = 1}, (acu_op *const[]){x, y}, site);
+}
+
 acu_op *acu_op_blas_nrm2(acu_op *x, acu_site site)
 {
     return make(NRM2, (acui_blas){.alpha = 1}, &x, site);
+}
+
+acu_op *acu_op_blas_asum(acu_op *x, acu_site site)
+{
+    return make(ASUM, (acui_blas){.alpha = 1}, &x, site);
 }
 
 acu_op *acu_op_blas_gemv(double alpha, acu_op *a, acu_op *x, double beta, acu_op *y, acu_site site)
@@ -241,31 +319,81 @@ acu_op *acu_op_blas_gemm(double alpha, acu_op *a, acu_op *b, double beta, acu_op
     return make(GEMM, (acui_blas){.alpha = alpha, .beta = beta}, (acu_op *const[]){a, b, c}, site);
 }
 
-/* An op that refuses a value that is none of the enumeration's. */
-static acu_op *no_such(const char *name, const char *what, int value, acu_op *x, acu_op *y,
-                       acu_site site)
+/* Refuses values that are none of an enumeration's; `side` or `uplo` may be one that is. */
+static acu_op *make_with(int which, acui_blas blas, acu_op *const *operands, acu_site site)
 {
-    acu_op_release(x);
-    acu_op_release(y);
-    return acu_op_fail(ACU_ERR_INVALID, name, site, "%s: %d is no %s", name, value, what);
+    const kind *k = &kinds[which];
+    bool bad_side = blas.side != ACU_LEFT && blas.side != ACU_RIGHT;
+    bool bad_uplo = blas.uplo != ACU_LOWER && blas.uplo != ACU_UPPER;
+    if (!bad_side && !bad_uplo)
+        return make(which, blas, operands, site);
+    for (size_t i = 0; i < k->count; i++)
+        acu_op_release(operands[i]);
+    return acu_op_fail(ACU_ERR_INVALID, k->name, site, "%s: %d is no %s", k->name,
+                       bad_side ? (int)blas.side : (int)blas.uplo,
+                       bad_side ? "acu_side" : "acu_uplo");
+}
+
+acu_op *acu_op_blas_symv(acu_uplo uplo, double alpha, acu_op *a, acu_op *x, double beta, acu_op *y,
+                         acu_site site)
+{
+    return make_with(SYMV, (acui_blas){.uplo = uplo, .alpha = alpha, .beta = beta},
+                     (acu_op *const[]){a, x, y}, site);
+}
+
+acu_op *acu_op_blas_trmv(acu_uplo uplo, bool unit, acu_op *a, acu_op *x, acu_site site)
+{
+    return make_with(TRMV, (acui_blas){.uplo = uplo, .unit = unit}, (acu_op *const[]){a, x}, site);
+}
+
+acu_op *acu_op_blas_trsv(acu_uplo uplo, bool unit, acu_op *a, acu_op *x, acu_site site)
+{
+    return make_with(TRSV, (acui_blas){.uplo = uplo, .unit = unit}, (acu_op *const[]){a, x}, site);
+}
+
+acu_op *acu_op_blas_syr(acu_uplo uplo, double alpha, acu_op *x, acu_op *a, acu_site site)
+{
+    return make_with(SYR, (acui_blas){.uplo = uplo, .alpha = alpha}, (acu_op *const[]){x, a}, site);
 }
 
 acu_op *acu_op_blas_syrk(acu_uplo uplo, double alpha, acu_op *a, double beta, acu_op *c,
                          acu_site site)
 {
-    if (uplo != ACU_LOWER && uplo != ACU_UPPER)
-        return no_such("blas_syrk", "acu_uplo", (int)uplo, a, c, site);
-    return make(SYRK, (acui_blas){.uplo = uplo, .alpha = alpha, .beta = beta},
-                (acu_op *const[]){a, c}, site);
+    return make_with(SYRK, (acui_blas){.uplo = uplo, .alpha = alpha, .beta = beta},
+                     (acu_op *const[]){a, c}, site);
+}
+
+acu_op *acu_op_blas_herk(acu_uplo uplo, double alpha, acu_op *a, double beta, acu_op *c,
+                         acu_site site)
+{
+    return make_with(HERK, (acui_blas){.uplo = uplo, .alpha = alpha, .beta = beta},
+                     (acu_op *const[]){a, c}, site);
+}
+
+acu_op *acu_op_blas_syr2k(acu_uplo uplo, double alpha, acu_op *a, acu_op *b, double beta, acu_op *c,
+                          acu_site site)
+{
+    return make_with(SYR2K, (acui_blas){.uplo = uplo, .alpha = alpha, .beta = beta},
+                     (acu_op *const[]){a, b, c}, site);
+}
+
+acu_op *acu_op_blas_symm(acu_side side, acu_uplo uplo, double alpha, acu_op *a, acu_op *b,
+                         double beta, acu_op *c, acu_site site)
+{
+    return make_with(SYMM, (acui_blas){.side = side, .uplo = uplo, .alpha = alpha, .beta = beta},
+                     (acu_op *const[]){a, b, c}, site);
+}
+
+acu_op *acu_op_blas_trmm(acu_side side, acu_uplo uplo, bool unit, double alpha, acu_op *a,
+                         acu_op *b, acu_site site)
+{
+    return make_with(TRMM, (acui_blas){.side = side, .uplo = uplo, .unit = unit, .alpha = alpha},
+                     (acu_op *const[]){a, b}, site);
 }
 
 acu_op *acu_op_blas_trsm(acu_side side, acu_uplo uplo, bool unit, double alpha, acu_op *a,
                          acu_op *b, acu_site site)
 {
-    if (side != ACU_LEFT && side != ACU_RIGHT)
-        return no_such("blas_trsm", "acu_side", (int)side, a, b, site);
-    if (uplo != ACU_LOWER && uplo != ACU_UPPER)
-        return no_such("blas_trsm", "acu_uplo", (int)uplo, a, b, site);
-    return make(TRSM, (acui_blas){.side = side, .uplo = uplo, .unit = unit, .alpha = alpha},
-                (acu_op *const[]){a, b}, site);
+    return make_with(TRSM, (acui_blas){.side = side, .uplo = uplo, .unit = unit, .alpha = alpha},
+                     (acu_op *const[]){a, b}, site);
 }

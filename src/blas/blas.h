@@ -28,11 +28,21 @@ _Static_assert(sizeof(acui_blas) == 2 * sizeof(double) + 16 * sizeof(int), "no p
 acu_status acui_blas_axpy(acui_vendor_work *work);
 acu_status acui_blas_scal(acui_vendor_work *work);
 acu_status acui_blas_dot(acui_vendor_work *work);
+acu_status acui_blas_dotc(acui_vendor_work *work);
 acu_status acui_blas_nrm2(acui_vendor_work *work);
+acu_status acui_blas_asum(acui_vendor_work *work);
 acu_status acui_blas_gemv(acui_vendor_work *work);
+acu_status acui_blas_symv(acui_vendor_work *work);
+acu_status acui_blas_trmv(acui_vendor_work *work);
+acu_status acui_blas_trsv(acui_vendor_work *work);
 acu_status acui_blas_ger(acui_vendor_work *work);
+acu_status acui_blas_syr(acui_vendor_work *work);
 acu_status acui_blas_gemm(acui_vendor_work *work);
 acu_status acui_blas_syrk(acui_vendor_work *work);
+acu_status acui_blas_herk(acui_vendor_work *work);
+acu_status acui_blas_syr2k(acui_vendor_work *work);
+acu_status acui_blas_symm(acui_vendor_work *work);
+acu_status acui_blas_trmm(acui_vendor_work *work);
 acu_status acui_blas_trsm(acui_vendor_work *work);
 
 #endif

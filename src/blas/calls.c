@@ -6,34 +6,57 @@
 #include "blas/blas.h"
 #include "vendor/cublas.h"
 
+#include <stdio.h>
+
 #define AT(i) acui_vendor_at(work, (i))
 
 enum { WORKSPACE = 4 << 20, FILL_LOWER = 0, FILL_UPPER = 1 };
 
 static const struct {
     int type, compute, sums; /* `sums`: how level 1 computes */
+    int real;                /* the type of its norms */
+    char letter;             /* in cuBLAS's names */
 } types[] = {
-    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F},
-    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F},
-    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F},
-    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32, ACUI_CUDA_R_32F},
-    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_R_64F},
+    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, ACUI_CUDA_R_16F, 'H'},
+    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, ACUI_CUDA_R_16BF,
+                  'B'},
+    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, ACUI_CUDA_R_32F, 'S'},
+    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32, ACUI_CUDA_R_32F, ACUI_CUDA_R_32F,
+                  'S'},
+    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_R_64F, ACUI_CUDA_R_64F, 'D'},
+    [ACU_C64] = {ACUI_CUDA_C_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_C_32F, ACUI_CUDA_R_32F, 'C'},
+    [ACU_C128] = {ACUI_CUDA_C_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_C_64F, ACUI_CUDA_R_64F, 'Z'},
 };
 
-/* A number in both widths, of which cuBLAS reads one. */
+/* cuBLAS's function for the dtype. */
+#define CALL_OF(b, name)                                                                           \
+    ((b)->dtype == ACU_F64    ? acui_cublas.d##name                                                \
+     : (b)->dtype == ACU_C64  ? acui_cublas.c##name                                                \
+     : (b)->dtype == ACU_C128 ? acui_cublas.z##name                                                \
+                              : acui_cublas.s##name)
+
+static acu_status said(const acui_blas *b, const char *name, int status)
+{
+    char call[24];
+    snprintf(call, sizeof call, "cublas%c%s", types[b->dtype].letter, name);
+    return acui_cublas_fail(call, status);
+}
+
+/* A number in both widths, of which cuBLAS reads one: of a complex one the second part, too. */
 typedef struct number {
-    float narrow;
-    double wide;
+    float narrow[2];
+    double wide[2];
 } number;
 
 static number number_of(double value)
 {
-    return (number){.narrow = (float)value, .wide = value};
+    return (number){.narrow = {(float)value, 0}, .wide = {value, 0}};
 }
 
 static const void *as(const number *n, const acui_blas *b)
 {
-    return b->dtype == ACU_F64 ? (const void *)&n->wide : &n->narrow;
+    bool wide = b->dtype == ACU_F64 || b->dtype == ACU_C128;
+    return wide ? (const void *)n->wide : n->narrow;
 }
 
 /* The stream, and temporary memory of the call's own, so that streams share nothing of cuBLAS's. */
@@ -82,32 +105,56 @@ static acu_status with_results(acui_vendor_work *work, bool on_device)
                                                                    : ACUI_CUBLAS_POINTER_HOST));
 }
 
-static acu_status reduce(acui_vendor_work *work, bool two)
+static acu_status product_of(acui_vendor_work *work, bool conjugated)
 {
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0], *y = &b->at[1];
     int type = types[b->dtype].type, sums = types[b->dtype].sums;
     ACUI_TRY(begin(work));
     ACUI_TRY(with_results(work, true));
-    acu_status st =
-        two ? acui_cublas_fail("cublasDotEx",
-                               acui_cublas.dot(work->handle, x->rows, AT(0), type, x->step, AT(1),
-                                               type, y->step, AT(2), type, sums))
-            : acui_cublas_fail("cublasNrm2Ex",
-                               acui_cublas.nrm2(work->handle, x->rows, AT(0), type, x->step, AT(1),
-                                                type, sums));
+    acu_status st = acui_cublas_fail(conjugated ? "cublasDotcEx" : "cublasDotEx",
+                                     (conjugated ? acui_cublas.dotc : acui_cublas.dot)(
+                                         work->handle, x->rows, AT(0), type, x->step, AT(1), type,
+                                         y->step, AT(2), type, sums));
     acu_status back = with_results(work, false);
     return st != ACU_OK ? st : back;
 }
 
 acu_status acui_blas_dot(acui_vendor_work *work)
 {
-    return reduce(work, true);
+    return product_of(work, false);
+}
+
+acu_status acui_blas_dotc(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    return product_of(work, b->dtype == ACU_C64 || b->dtype == ACU_C128);
+}
+
+static acu_status norm_of(acui_vendor_work *work, bool root)
+{
+    const acui_blas *b = work->data;
+    const acui_array *x = &b->at[0];
+    int type = types[b->dtype].type, real = types[b->dtype].real;
+    int sums = b->dtype == ACU_F64 || b->dtype == ACU_C128 ? ACUI_CUDA_R_64F : ACUI_CUDA_R_32F;
+    ACUI_TRY(begin(work));
+    ACUI_TRY(with_results(work, true));
+    acu_status st = acui_cublas_fail(root ? "cublasNrm2Ex" : "cublasAsumEx",
+                                     (root ? acui_cublas.nrm2 : acui_cublas.asum)(
+                                         work->handle, x->rows, AT(0), type, x->step, AT(1), real,
+                                         sums));
+    acu_status back = with_results(work, false);
+    return st != ACU_OK ? st : back;
 }
 
 acu_status acui_blas_nrm2(acui_vendor_work *work)
 {
-    return reduce(work, false);
+    return norm_of(work, true);
+}
+
+acu_status acui_blas_asum(acui_vendor_work *work)
+{
+    return norm_of(work, false);
 }
 
 /* ---- level 2 --------------------------------------------------------------------------------- */
@@ -123,18 +170,56 @@ static int second_of(const acui_array *x)
     return x->by_rows ? x->rows : x->columns;
 }
 
+/* A matrix by rows is read the other way round. */
+static int op_of(const acui_array *x)
+{
+    return x->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
+}
+
+/* The half of a matrix as cuBLAS sees it. */
+static int fill_of(const acui_array *x, acu_uplo uplo)
+{
+    return (uplo == ACU_UPPER) != x->by_rows ? FILL_UPPER : FILL_LOWER;
+}
+
 acu_status acui_blas_gemv(acui_vendor_work *work)
 {
     const acui_blas *b = work->data;
     const acui_array *a = &b->at[0], *x = &b->at[1], *y = &b->at[2];
     number alpha = number_of(b->alpha), beta = number_of(b->beta);
-    int op = a->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
-    bool wide = b->dtype == ACU_F64;
     ACUI_TRY(begin(work));
-    return acui_cublas_fail(wide ? "cublasDgemv" : "cublasSgemv",
-                            (wide ? acui_cublas.dgemv : acui_cublas.sgemv)(
-                                work->handle, op, first_of(a), second_of(a), as(&alpha, b), AT(0),
-                                a->step, AT(1), x->step, as(&beta, b), AT(2), y->step));
+    return said(b, "gemv",
+                CALL_OF(b, gemv)(work->handle, op_of(a), first_of(a), second_of(a), as(&alpha, b),
+                                 AT(0), a->step, AT(1), x->step, as(&beta, b), AT(2), y->step));
+}
+
+acu_status acui_blas_symv(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *a = &b->at[0], *x = &b->at[1], *y = &b->at[2];
+    number alpha = number_of(b->alpha), beta = number_of(b->beta);
+    ACUI_TRY(begin(work));
+    return said(b, "symv",
+                CALL_OF(b, symv)(work->handle, fill_of(a, b->uplo), a->rows, as(&alpha, b), AT(0),
+                                 a->step, AT(1), x->step, as(&beta, b), AT(2), y->step));
+}
+
+acu_status acui_blas_trmv(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *a = &b->at[0], *x = &b->at[1];
+    ACUI_TRY(begin(work));
+    return said(b, "trmv", CALL_OF(b, trmv)(work->handle, fill_of(a, b->uplo), op_of(a), b->unit,
+                                            a->rows, AT(0), a->step, AT(1), x->step));
+}
+
+acu_status acui_blas_trsv(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *a = &b->at[0], *x = &b->at[1];
+    ACUI_TRY(begin(work));
+    return said(b, "trsv", CALL_OF(b, trsv)(work->handle, fill_of(a, b->uplo), op_of(a), b->unit,
+                                            a->rows, AT(0), a->step, AT(1), x->step));
 }
 
 acu_status acui_blas_ger(acui_vendor_work *work)
@@ -143,12 +228,20 @@ acu_status acui_blas_ger(acui_vendor_work *work)
     const acui_array *a = &b->at[2];
     number alpha = number_of(b->alpha);
     size_t x = a->by_rows ? 1 : 0, y = 1 - x; /* a' += y x' */
-    bool wide = b->dtype == ACU_F64;
     ACUI_TRY(begin(work));
-    return acui_cublas_fail(wide ? "cublasDger" : "cublasSger",
-                            (wide ? acui_cublas.dger : acui_cublas.sger)(
-                                work->handle, first_of(a), second_of(a), as(&alpha, b), AT(x),
-                                b->at[x].step, AT(y), b->at[y].step, AT(2), a->step));
+    return said(b, "ger", CALL_OF(b, ger)(work->handle, first_of(a), second_of(a), as(&alpha, b),
+                                          AT(x), b->at[x].step, AT(y), b->at[y].step, AT(2),
+                                          a->step));
+}
+
+acu_status acui_blas_syr(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *x = &b->at[0], *a = &b->at[1];
+    number alpha = number_of(b->alpha);
+    ACUI_TRY(begin(work));
+    return said(b, "syr", CALL_OF(b, syr)(work->handle, fill_of(a, b->uplo), a->rows,
+                                          as(&alpha, b), AT(0), x->step, AT(1), a->step));
 }
 
 /* ---- level 3 --------------------------------------------------------------------------------- */
@@ -173,24 +266,75 @@ acu_status acui_blas_gemm(acui_vendor_work *work)
                          types[b->dtype].compute, ACUI_CUBLAS_ALGORITHM));
 }
 
-/* The half of a matrix as cuBLAS sees it. */
-static int fill_of(const acui_array *x, acu_uplo uplo)
-{
-    return (uplo == ACU_UPPER) != x->by_rows ? FILL_UPPER : FILL_LOWER;
-}
-
 acu_status acui_blas_syrk(acui_vendor_work *work)
 {
     const acui_blas *b = work->data;
     const acui_array *a = &b->at[0], *c = &b->at[1];
     number alpha = number_of(b->alpha), beta = number_of(b->beta);
-    int op = a->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
-    bool wide = b->dtype == ACU_F64;
     ACUI_TRY(begin(work));
-    return acui_cublas_fail(wide ? "cublasDsyrk" : "cublasSsyrk",
-                            (wide ? acui_cublas.dsyrk : acui_cublas.ssyrk)(
-                                work->handle, fill_of(c, b->uplo), op, a->rows, a->columns,
-                                as(&alpha, b), AT(0), a->step, as(&beta, b), AT(1), c->step));
+    return said(b, "syrk", CALL_OF(b, syrk)(work->handle, fill_of(c, b->uplo), op_of(a), a->rows,
+                                            a->columns, as(&alpha, b), AT(0), a->step,
+                                            as(&beta, b), AT(1), c->step));
+}
+
+/* By rows, c' is the conjugate of a, which is the conjugate of a' transposed, times a'. */
+acu_status acui_blas_herk(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *a = &b->at[0], *c = &b->at[1];
+    number alpha = number_of(b->alpha), beta = number_of(b->beta);
+    bool whole = b->dtype == ACU_C64 || b->dtype == ACU_C128;
+    int op = whole && a->by_rows ? ACUI_CUBLAS_OP_C : op_of(a);
+    ACUI_TRY(begin(work));
+    return said(b, whole ? "herk" : "syrk",
+                CALL_OF(b, herk)(work->handle, fill_of(c, b->uplo), op, a->rows, a->columns,
+                                 as(&alpha, b), AT(0), a->step, as(&beta, b), AT(1), c->step));
+}
+
+acu_status acui_blas_syr2k(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *x = &b->at[0], *y = &b->at[1], *c = &b->at[2];
+    number alpha = number_of(b->alpha), beta = number_of(b->beta);
+    ACUI_TRY(begin(work));
+    return said(b, "syr2k", CALL_OF(b, syr2k)(work->handle, fill_of(c, b->uplo), op_of(x), x->rows,
+                                              x->columns, as(&alpha, b), AT(0), x->step, AT(1),
+                                              y->step, as(&beta, b), AT(2), c->step));
+}
+
+/* On which side the first operand is, for a matrix that cuBLAS may see the other way round. */
+static int side_of(const acui_blas *b, const acui_array *x)
+{
+    return (b->side == ACU_RIGHT) != x->by_rows;
+}
+
+acu_status acui_blas_symm(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *a = &b->at[0], *x = &b->at[1], *c = &b->at[2];
+    number alpha = number_of(b->alpha), beta = number_of(b->beta);
+    ACUI_TRY(begin(work));
+    return said(b, "symm",
+                CALL_OF(b, symm)(work->handle, side_of(b, c), fill_of(a, b->uplo), first_of(c),
+                                 second_of(c), as(&alpha, b), AT(0), a->step, AT(1), x->step,
+                                 as(&beta, b), AT(2), c->step));
+}
+
+static int op_beside(const acui_array *a, const acui_array *x)
+{
+    return a->by_rows != x->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
+}
+
+acu_status acui_blas_trmm(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    const acui_array *a = &b->at[0], *x = &b->at[1];
+    number alpha = number_of(b->alpha);
+    ACUI_TRY(begin(work));
+    return said(b, "trmm",
+                CALL_OF(b, trmm)(work->handle, side_of(b, x), fill_of(a, b->uplo),
+                                 op_beside(a, x), b->unit, first_of(x), second_of(x),
+                                 as(&alpha, b), AT(0), a->step, AT(1), x->step, AT(1), x->step));
 }
 
 /* If b lies by rows, x' a' = alpha b' is solved. */
@@ -199,12 +343,9 @@ acu_status acui_blas_trsm(acui_vendor_work *work)
     const acui_blas *b = work->data;
     const acui_array *a = &b->at[0], *x = &b->at[1];
     number alpha = number_of(b->alpha);
-    int side = (b->side == ACU_RIGHT) != x->by_rows;
-    int op = a->by_rows != x->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
-    bool wide = b->dtype == ACU_F64;
     ACUI_TRY(begin(work));
-    return acui_cublas_fail(wide ? "cublasDtrsm" : "cublasStrsm",
-                            (wide ? acui_cublas.dtrsm : acui_cublas.strsm)(
-                                work->handle, side, fill_of(a, b->uplo), op, b->unit, first_of(x),
-                                second_of(x), as(&alpha, b), AT(0), a->step, AT(1), x->step));
+    return said(b, "trsm",
+                CALL_OF(b, trsm)(work->handle, side_of(b, x), fill_of(a, b->uplo),
+                                 op_beside(a, x), b->unit, first_of(x), second_of(x),
+                                 as(&alpha, b), AT(0), a->step, AT(1), x->step));
 }

@@ -14,6 +14,7 @@ enum {
     ACUI_CUBLAS_NOT_SUPPORTED = 15,
     ACUI_CUBLAS_OP_N = 0,
     ACUI_CUBLAS_OP_T = 1,
+    ACUI_CUBLAS_OP_C = 2, /* transposed, with the conjugates */
     ACUI_CUBLAS_POINTER_HOST = 0,
     ACUI_CUBLAS_POINTER_DEVICE = 1,
     ACUI_CUBLAS_FULL_REDUCTION = 16, /* math mode: partial sums are not rounded to f16 or bf16 */
@@ -34,9 +35,13 @@ enum {
     ACUI_CUDA_R_8F_E5M2 = 29
 };
 
-/* The same for f32 and f64. */
+/* The same for f32 and f64; for c64 and c128 too, whose symbols may have another end. */
 #define ACUI_CUBLAS_WIDTHS(X, name, symbol, parameters)                                            \
     X(s##name, "cublasS" symbol, parameters) X(d##name, "cublasD" symbol, parameters)
+#define ACUI_CUBLAS_TYPES(X, name, symbol, complex_symbol, parameters)                             \
+    ACUI_CUBLAS_WIDTHS(X, name, symbol, parameters)                                                \
+    X(c##name, "cublasC" complex_symbol, parameters)                                               \
+    X(z##name, "cublasZ" complex_symbol, parameters)
 
 /* X(field, symbol, parameters) */
 #define ACUI_CUBLAS_CALLS(X)                                                                       \
@@ -64,7 +69,13 @@ enum {
     X(dot, "cublasDotEx",                                                                          \
       (acui_cublas_handle, int n, const void *x, int x_type, int x_step, const void *y,            \
        int y_type, int y_step, void *result, int result_type, int sums))                           \
+    X(dotc, "cublasDotcEx",                                                                        \
+      (acui_cublas_handle, int n, const void *x, int x_type, int x_step, const void *y,            \
+       int y_type, int y_step, void *result, int result_type, int sums))                           \
     X(nrm2, "cublasNrm2Ex",                                                                        \
+      (acui_cublas_handle, int n, const void *x, int x_type, int x_step, void *result,             \
+       int result_type, int sums))                                                                 \
+    X(asum, "cublasAsumEx",                                                                        \
       (acui_cublas_handle, int n, const void *x, int x_type, int x_step, void *result,             \
        int result_type, int sums))                                                                 \
     ACUI_CUBLAS_WIDTHS(X, getrf_batched, "getrfBatched",                                           \
@@ -72,16 +83,40 @@ enum {
     ACUI_CUBLAS_WIDTHS(X, getrs_batched, "getrsBatched",                                           \
       (acui_cublas_handle, int op, int n, int columns, const void *const *a, int lda,              \
        const int *pivots, void *const *b, int ldb, int *info, int batches))                        \
-    ACUI_CUBLAS_WIDTHS(X, gemv, "gemv_v2",                                                         \
+    ACUI_CUBLAS_TYPES(X, gemv, "gemv_v2", "gemv_v2",                                               \
       (acui_cublas_handle, int op, int m, int n, const void *alpha, const void *a, int lda,        \
        const void *x, int x_step, const void *beta, void *y, int y_step))                          \
-    ACUI_CUBLAS_WIDTHS(X, ger, "ger_v2",                                                           \
+    ACUI_CUBLAS_TYPES(X, symv, "symv_v2", "symv_v2",                                               \
+      (acui_cublas_handle, int fill, int n, const void *alpha, const void *a, int lda,             \
+       const void *x, int x_step, const void *beta, void *y, int y_step))                          \
+    ACUI_CUBLAS_TYPES(X, trmv, "trmv_v2", "trmv_v2",                                               \
+      (acui_cublas_handle, int fill, int op, int unit, int n, const void *a, int lda, void *x,     \
+       int x_step))                                                                                \
+    ACUI_CUBLAS_TYPES(X, trsv, "trsv_v2", "trsv_v2",                                               \
+      (acui_cublas_handle, int fill, int op, int unit, int n, const void *a, int lda, void *x,     \
+       int x_step))                                                                                \
+    ACUI_CUBLAS_TYPES(X, ger, "ger_v2", "geru_v2",                                                 \
       (acui_cublas_handle, int m, int n, const void *alpha, const void *x, int x_step,             \
        const void *y, int y_step, void *a, int lda))                                               \
-    ACUI_CUBLAS_WIDTHS(X, syrk, "syrk_v2",                                                         \
+    ACUI_CUBLAS_TYPES(X, syr, "syr_v2", "syr_v2",                                                  \
+      (acui_cublas_handle, int fill, int n, const void *alpha, const void *x, int x_step, void *a, \
+       int lda))                                                                                   \
+    ACUI_CUBLAS_TYPES(X, syrk, "syrk_v2", "syrk_v2",                                               \
       (acui_cublas_handle, int fill, int op, int n, int k, const void *alpha, const void *a,       \
        int lda, const void *beta, void *c, int ldc))                                               \
-    ACUI_CUBLAS_WIDTHS(X, trsm, "trsm_v2",                                                         \
+    ACUI_CUBLAS_TYPES(X, herk, "syrk_v2", "herk_v2",                                               \
+      (acui_cublas_handle, int fill, int op, int n, int k, const void *alpha, const void *a,       \
+       int lda, const void *beta, void *c, int ldc))                                               \
+    ACUI_CUBLAS_TYPES(X, syr2k, "syr2k_v2", "syr2k_v2",                                            \
+      (acui_cublas_handle, int fill, int op, int n, int k, const void *alpha, const void *a,       \
+       int lda, const void *b, int ldb, const void *beta, void *c, int ldc))                       \
+    ACUI_CUBLAS_TYPES(X, symm, "symm_v2", "symm_v2",                                               \
+      (acui_cublas_handle, int side, int fill, int m, int n, const void *alpha, const void *a,     \
+       int lda, const void *b, int ldb, const void *beta, void *c, int ldc))                       \
+    ACUI_CUBLAS_TYPES(X, trmm, "trmm_v2", "trmm_v2",                                               \
+      (acui_cublas_handle, int side, int fill, int op, int unit, int m, int n, const void *alpha,  \
+       const void *a, int lda, const void *b, int ldb, void *c, int ldc))                          \
+    ACUI_CUBLAS_TYPES(X, trsm, "trsm_v2", "trsm_v2",                                               \
       (acui_cublas_handle, int side, int fill, int op, int unit, int m, int n, const void *alpha,  \
        const void *a, int lda, void *b, int ldb))
 

@@ -1,45 +1,91 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* BLAS by cuBLAS, compared with double on the host; on the software device by a library that poses
- * as it (ops/fake_blas.c). */
+/* BLAS by cuBLAS, compared with numbers from the host; on the software device by a library that
+ * poses as it (ops/fake_blas.c). */
 #include "vendor/with_library.h"
 
 #include <acuda/acuda.h>
 #include <acuda/blas.h>
 
+#include <complex.h>
+
 static test_random numbers = {.state = 7};
 
 enum { MOST = 40 * 40 };
+
+typedef double complex number; /* of any dtype */
 
 static acu_device *open_blas(void)
 {
     return with_library(ACU_VENDOR_CUBLAS, "ops/libfake_cublas.so");
 }
 
+static bool is_whole(acu_dtype dtype)
+{
+    return dtype == ACU_C64 || dtype == ACU_C128;
+}
+
+static double tolerance_of(acu_dtype dtype)
+{
+    return dtype == ACU_F64 || dtype == ACU_C128 ? 1e-12 : 2e-5;
+}
+
+static const acu_dtype types[] = {ACU_F32, ACU_F64, ACU_C64, ACU_C128};
+enum { TYPES = 4 };
+
 /* ---- matrices, by rows or by columns ---- */
 
 typedef struct matrix {
     int rows, columns;
     bool by_columns;
-    double at[MOST];
+    acu_dtype dtype;
+    number at[MOST];
     acu_tensor *tensor; /* as it is in memory */
 } matrix;
 
-static double *element(matrix *x, int row, int column)
+static number *element(matrix *x, int row, int column)
 {
     return &x->at[x->by_columns ? column * x->rows + row : row * x->columns + column];
+}
+
+/* Numbers are read and written as reals, or as pairs of them. */
+static acu_tensor *upload(acu_device *device, const matrix *x)
+{
+    static double parts[2 * MOST];
+    int n = x->rows * x->columns;
+    acu_shape shape = x->by_columns ? ACU_SHAPE(x->columns, x->rows)
+                                    : ACU_SHAPE(x->rows, x->columns);
+    for (int i = 0; i < n; i++) {
+        parts[is_whole(x->dtype) ? 2 * i : i] = creal(x->at[i]);
+        if (is_whole(x->dtype))
+            parts[2 * i + 1] = cimag(x->at[i]);
+    }
+    return with_numbers(device, x->dtype, shape, parts);
+}
+
+static void download(acu_tensor *tensor, number *to)
+{
+    static double parts[2 * MOST];
+    bool whole = is_whole(acu_tensor_dtype(tensor));
+    int64_t n = acu_shape_elements(acu_tensor_shape(tensor));
+    with_read(tensor, parts);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = whole ? parts[2 * i] + I * parts[2 * i + 1] : parts[i];
 }
 
 static void fill(matrix *x, acu_device *device, acu_dtype dtype, int rows, int columns,
                  bool by_columns)
 {
-    *x = (matrix){.rows = rows, .columns = columns, .by_columns = by_columns};
-    with_random(&numbers, x->at, (size_t)(rows * columns));
-    for (int i = 0; i < rows * columns; i++) /* exactly in every dtype */
-        x->at[i] = nearbyint(x->at[i] * 16) / 16;
+    double parts[2 * MOST];
+    *x = (matrix){.rows = rows, .columns = columns, .by_columns = by_columns, .dtype = dtype};
+    with_random(&numbers, parts, (size_t)(2 * rows * columns));
+    for (int i = 0; i < rows * columns; i++) { /* exactly in every dtype */
+        x->at[i] = nearbyint(parts[i] * 16) / 16;
+        if (is_whole(dtype))
+            x->at[i] += I * (nearbyint(parts[rows * columns + i] * 16) / 16);
+    }
     for (int i = 0; i < rows && rows == columns; i++) /* so that it can be solved with */
         *element(x, i, i) += 4;
-    acu_shape shape = by_columns ? ACU_SHAPE(columns, rows) : ACU_SHAPE(rows, columns);
-    x->tensor = with_numbers(device, dtype, shape, x->at);
+    x->tensor = upload(device, x);
 }
 
 static acu_op *view(const matrix *x)
@@ -52,47 +98,71 @@ static acu_op *vector(const matrix *x)
     return acu_reshape(acu_value(x->tensor), ACU_SHAPE(x->rows * x->columns));
 }
 
-static void expect(matrix *x, const double *want, acu_dtype dtype, const char *what)
+static void near_to(const number *have, const number *want, int n, acu_dtype dtype,
+                    const char *what)
 {
-    double have[MOST];
-    with_read(x->tensor, have);
-    with_near(have, want, (size_t)(x->rows * x->columns), dtype == ACU_F64 ? 1e-12 : 2e-5, what);
+    for (int i = 0; i < n; i++)
+        if (!(cabs(have[i] - want[i]) <= tolerance_of(dtype) * (1 + cabs(want[i]))))
+            fail_msg("%s of %s: element %d is %.17g%+.17gi, not %.17g%+.17gi", what,
+                     acu_dtype_name(dtype), i, creal(have[i]), cimag(have[i]), creal(want[i]),
+                     cimag(want[i]));
 }
 
-static const acu_dtype widths[] = {ACU_F32, ACU_F64};
+static void expect(matrix *x, const number *want, const char *what)
+{
+    number have[MOST];
+    download(x->tensor, have);
+    near_to(have, want, x->rows * x->columns, x->dtype, what);
+}
+
+static void drop(matrix *x)
+{
+    acu_tensor_release(x->tensor);
+}
 
 /* ---- level 1 ---- */
+
+/* What makes a new tensor, of one element. */
+static void makes(acu_device *device, acu_op *op, acu_dtype dtype, number want, const char *what)
+{
+    acu_tensor *made;
+    number have;
+    assert_works(acu_sync(device, op, &made));
+    assert_int_equal(acu_tensor_shape(made).rank, 1);
+    assert_int_equal(acu_tensor_dtype(made), dtype);
+    download(made, &have);
+    near_to(&have, &want, 1, dtype, what);
+    acu_tensor_release(made);
+}
 
 static void vectors(void **state)
 {
     (void)state;
     acu_device *device = open_blas();
-    for (int w = 0; w < 2; w++) {
+    for (int w = 0; w < TYPES; w++) {
         matrix x, y;
-        double want[MOST], got;
-        acu_tensor *dot = NULL, *norm = NULL;
-        fill(&x, device, widths[w], 1, 37, false);
-        fill(&y, device, widths[w], 1, 37, false);
-        double product = 0, square = 0;
+        acu_dtype dtype = types[w];
+        acu_dtype part = dtype == ACU_C64 ? ACU_F32 : dtype == ACU_C128 ? ACU_F64 : dtype;
+        number want[MOST];
+        fill(&x, device, dtype, 1, 37, false);
+        fill(&y, device, dtype, 1, 37, false);
+        number product = 0, other = 0;
+        double square = 0, sizes = 0;
         for (int i = 0; i < 37; i++) {
             want[i] = 3 * (y.at[i] - 0.5 * x.at[i]);
             product += x.at[i] * want[i];
-            square += x.at[i] * x.at[i];
+            other += conj(x.at[i]) * want[i];
+            square += creal(x.at[i] * conj(x.at[i]));
+            sizes += fabs(creal(x.at[i])) + fabs(cimag(x.at[i]));
         }
         acu_op *sum = acu_blas_scal(3, acu_blas_axpy(-0.5, vector(&x), vector(&y)));
-        assert_works(acu_sync(device, acu_blas_dot(vector(&x), sum), &dot));
-        assert_works(acu_sync(device, acu_blas_nrm2(vector(&x)), &norm));
-        expect(&y, want, widths[w], "axpy, scal");
-        assert_int_equal(acu_tensor_shape(dot).rank, 1);
-        with_read(dot, &got);
-        with_near(&got, &product, 1, 1e-5, "dot");
-        with_read(norm, &got);
-        square = sqrt(square);
-        with_near(&got, &square, 1, 1e-5, "nrm2");
-        acu_tensor_release(dot);
-        acu_tensor_release(norm);
-        acu_tensor_release(x.tensor);
-        acu_tensor_release(y.tensor);
+        makes(device, acu_blas_dot(vector(&x), sum), dtype, product, "dot");
+        expect(&y, want, "axpy, scal");
+        makes(device, acu_blas_dotc(vector(&x), vector(&y)), dtype, other, "dotc");
+        makes(device, acu_blas_nrm2(vector(&x)), part, sqrt(square), "nrm2");
+        makes(device, acu_blas_asum(vector(&x)), part, sizes, "asum");
+        drop(&x);
+        drop(&y);
     }
     with_end(device);
 }
@@ -130,34 +200,121 @@ static void steps_and_small_numbers(void **state)
 
 /* ---- level 2 ---- */
 
+/* The element of the symmetric matrix of which `a` has a half that counts. */
+static number symmetric(matrix *a, acu_uplo uplo, int i, int j)
+{
+    bool there = uplo == ACU_UPPER ? i <= j : i >= j;
+    return there ? *element(a, i, j) : *element(a, j, i);
+}
+
+/* The element of the triangular matrix that `a` stands for. */
+static number triangular(matrix *a, acu_uplo uplo, bool unit, int i, int j)
+{
+    if (i == j)
+        return unit ? 1 : *element(a, i, j);
+    return (uplo == ACU_UPPER) == (i < j) ? *element(a, i, j) : 0;
+}
+
+/* Triangular, and small beside a diagonal of ones. */
+static void fill_triangular(matrix *a, acu_device *device, acu_dtype dtype, int order, bool columns)
+{
+    fill(a, device, dtype, order, order, columns);
+    for (int i = 0; i < order; i++)
+        for (int j = 0; j < order; j++)
+            if (i != j)
+                *element(a, i, j) /= 8;
+    drop(a);
+    a->tensor = upload(device, a);
+}
+
+static void gemv_and_ger(acu_device *device, acu_dtype dtype, bool columns)
+{
+    matrix a, x, y;
+    number want[MOST];
+    fill(&a, device, dtype, 13, 22, columns);
+    fill(&x, device, dtype, 1, 22, false);
+    fill(&y, device, dtype, 1, 13, false);
+    for (int i = 0; i < 13; i++) {
+        want[i] = 0.5 * y.at[i];
+        for (int k = 0; k < 22; k++)
+            want[i] += 2 * *element(&a, i, k) * x.at[k];
+    }
+    assert_works(acu_sync(device, acu_blas_gemv(2, view(&a), vector(&x), 0.5, vector(&y)), NULL));
+    expect(&y, want, "gemv");
+    assert_works(acu_sync(device, acu_blas_ger(-1, vector(&y), vector(&x), view(&a)), NULL));
+    for (int i = 0; i < 13; i++)
+        for (int k = 0; k < 22; k++)
+            *element(&a, i, k) -= want[i] * x.at[k];
+    expect(&a, a.at, "ger");
+    drop(&a);
+    drop(&x);
+    drop(&y);
+}
+
+/* how: 1 the upper half, 2 by columns */
+static void symv_and_syr(acu_device *device, acu_dtype dtype, int how)
+{
+    enum { N = 9 };
+    matrix a, x, y;
+    number want[N];
+    acu_uplo uplo = how & 1 ? ACU_UPPER : ACU_LOWER;
+    fill(&a, device, dtype, N, N, how & 2);
+    fill(&x, device, dtype, 1, N, false);
+    fill(&y, device, dtype, 1, N, false);
+    for (int i = 0; i < N; i++) {
+        want[i] = -y.at[i];
+        for (int k = 0; k < N; k++)
+            want[i] += 2 * symmetric(&a, uplo, i, k) * x.at[k];
+    }
+    acu_op *product = acu_blas_symv(uplo, 2, view(&a), vector(&x), -1, vector(&y));
+    assert_works(acu_sync(device, product, NULL));
+    expect(&y, want, "symv");
+    assert_works(acu_sync(device, acu_blas_syr(uplo, 0.5, vector(&x), view(&a)), NULL));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            if (uplo == ACU_UPPER ? i <= j : i >= j)
+                *element(&a, i, j) += 0.5 * x.at[i] * x.at[j];
+    expect(&a, a.at, "syr");
+    drop(&a);
+    drop(&x);
+    drop(&y);
+}
+
+/* how: 4 a unit diagonal, too. What is solved, multiplied, is what it was. */
+static void trmv_and_trsv(acu_device *device, acu_dtype dtype, int how)
+{
+    enum { N = 9 };
+    matrix a, x;
+    number want[N];
+    acu_uplo uplo = how & 1 ? ACU_UPPER : ACU_LOWER;
+    bool unit = how & 4;
+    fill_triangular(&a, device, dtype, N, how & 2);
+    fill(&x, device, dtype, 1, N, false);
+    for (int i = 0; i < N; i++) {
+        want[i] = 0;
+        for (int k = 0; k < N; k++)
+            want[i] += triangular(&a, uplo, unit, i, k) * x.at[k];
+    }
+    assert_works(acu_sync(device, acu_blas_trmv(uplo, unit, view(&a), vector(&x)), NULL));
+    expect(&x, want, "trmv");
+    assert_works(acu_sync(device, acu_blas_trsv(uplo, unit, view(&a), vector(&x)), NULL));
+    expect(&x, x.at, "trsv");
+    drop(&a);
+    drop(&x);
+}
+
 static void matrices_and_vectors(void **state)
 {
     (void)state;
     acu_device *device = open_blas();
-    for (int w = 0; w < 4; w++) {
-        acu_dtype dtype = widths[w & 1];
-        matrix a, x, y;
-        double want[MOST];
-        fill(&a, device, dtype, 13, 22, w >> 1);
-        fill(&x, device, dtype, 1, 22, false);
-        fill(&y, device, dtype, 1, 13, false);
-        for (int i = 0; i < 13; i++) {
-            want[i] = 0.5 * y.at[i];
-            for (int k = 0; k < 22; k++)
-                want[i] += 2 * *element(&a, i, k) * x.at[k];
+    for (int w = 0; w < TYPES; w++)
+        for (int how = 0; how < 8; how++) {
+            if (how < 2)
+                gemv_and_ger(device, types[w], how & 1);
+            if (how < 4)
+                symv_and_syr(device, types[w], how);
+            trmv_and_trsv(device, types[w], how);
         }
-        assert_works(acu_sync(device, acu_blas_gemv(2, view(&a), vector(&x), 0.5, vector(&y)),
-                              NULL));
-        expect(&y, want, dtype, "gemv");
-        assert_works(acu_sync(device, acu_blas_ger(-1, vector(&y), vector(&x), view(&a)), NULL));
-        for (int i = 0; i < 13; i++)
-            for (int k = 0; k < 22; k++)
-                *element(&a, i, k) -= want[i] * x.at[k];
-        expect(&a, a.at, dtype, "ger");
-        acu_tensor_release(a.tensor);
-        acu_tensor_release(x.tensor);
-        acu_tensor_release(y.tensor);
-    }
     with_end(device);
 }
 
@@ -174,87 +331,154 @@ static void gemm(acu_device *device, acu_dtype dtype, int how)
     assert_works(acu_sync(device, product, NULL));
     for (int i = 0; i < 9; i++)
         for (int j = 0; j < 7; j++) {
-            double *at = element(&c, i, j);
+            number *at = element(&c, i, j);
             *at *= beta;
             for (int k = 0; k < 12; k++)
                 *at += 2 * *element(&a, i, k) * *element(&b, k, j);
         }
-    expect(&c, c.at, dtype, "gemm");
-    acu_tensor_release(a.tensor);
-    acu_tensor_release(b.tensor);
-    acu_tensor_release(c.tensor);
+    expect(&c, c.at, "gemm");
+    drop(&a);
+    drop(&b);
+    drop(&c);
 }
 
-static void syrk(acu_device *device, acu_dtype dtype, int how)
+/* how: 1 the upper half, 2 a by columns, 4 c by columns */
+static void syrk(acu_device *device, acu_dtype dtype, int how, bool conjugated)
 {
+    enum { N = 9, K = 5 };
     matrix a, c;
     acu_uplo uplo = how & 1 ? ACU_UPPER : ACU_LOWER;
-    fill(&a, device, dtype, 9, 5, how & 2);
-    fill(&c, device, dtype, 9, 9, how & 4);
-    assert_works(acu_sync(device, acu_blas_syrk(uplo, 2, view(&a), 1, view(&c)), NULL));
-    for (int i = 0; i < 9; i++)
-        for (int j = 0; j < 9; j++)
-            for (int k = 0; k < 5 && (uplo == ACU_UPPER ? i <= j : i >= j); k++)
-                *element(&c, i, j) += 2 * *element(&a, i, k) * *element(&a, j, k);
-    expect(&c, c.at, dtype, "syrk");
-    acu_tensor_release(a.tensor);
-    acu_tensor_release(c.tensor);
+    fill(&a, device, dtype, N, K, how & 2);
+    fill(&c, device, dtype, N, N, how & 4);
+    for (int i = 0; i < N && conjugated; i++) /* which a hermitian one has */
+        *element(&c, i, i) = creal(*element(&c, i, i));
+    drop(&c);
+    c.tensor = upload(device, &c);
+    assert_works(acu_sync(device, conjugated ? acu_blas_herk(uplo, 2, view(&a), 1, view(&c))
+                                             : acu_blas_syrk(uplo, 2, view(&a), 1, view(&c)),
+                          NULL));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < K && (uplo == ACU_UPPER ? i <= j : i >= j); k++) {
+                number other = *element(&a, j, k);
+                *element(&c, i, j) += 2 * *element(&a, i, k) * (conjugated ? conj(other) : other);
+            }
+    expect(&c, c.at, conjugated ? "herk" : "syrk");
+    drop(&a);
+    drop(&c);
 }
 
-/* The element of the triangular matrix that `a` stands for. */
-static double triangular(matrix *a, acu_uplo uplo, bool unit, int i, int j)
+static void syr2k(acu_device *device, acu_dtype dtype, int how)
 {
-    if (i == j)
-        return unit ? 1 : *element(a, i, j);
-    return (uplo == ACU_UPPER) == (i < j) ? *element(a, i, j) : 0;
+    enum { N = 8, K = 5 };
+    matrix a, b, c;
+    acu_uplo uplo = how & 1 ? ACU_UPPER : ACU_LOWER;
+    fill(&a, device, dtype, N, K, how & 2);
+    fill(&b, device, dtype, N, K, how & 2);
+    fill(&c, device, dtype, N, N, how & 4);
+    acu_op *op = acu_blas_syr2k(uplo, 0.5, view(&a), view(&b), -1, view(&c));
+    assert_works(acu_sync(device, op, NULL));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            number *at = element(&c, i, j), sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += *element(&a, i, k) * *element(&b, j, k) +
+                       *element(&b, i, k) * *element(&a, j, k);
+            if (uplo == ACU_UPPER ? i <= j : i >= j)
+                *at = 0.5 * sum - *at;
+        }
+    expect(&c, c.at, "syr2k");
+    drop(&a);
+    drop(&b);
+    drop(&c);
 }
 
-/* The solution, multiplied, is alpha b again. */
-static void trsm(acu_device *device, acu_dtype dtype, int how)
+/* how: 1 right, 2 the upper half, 4 a by columns, 8 b and c by columns, 16 with beta */
+static void symm(acu_device *device, acu_dtype dtype, int how)
 {
+    enum { M = 6, N = 8 };
+    matrix a, b, c;
+    acu_side side = how & 1 ? ACU_RIGHT : ACU_LEFT;
+    acu_uplo uplo = how & 2 ? ACU_UPPER : ACU_LOWER;
+    int order = side == ACU_LEFT ? M : N;
+    double beta = how & 16 ? 0.5 : 0;
+    fill(&a, device, dtype, order, order, how & 4);
+    fill(&b, device, dtype, M, N, how & 8);
+    fill(&c, device, dtype, M, N, how & 8);
+    acu_op *op = acu_blas_symm(side, uplo, 2, view(&a), view(&b), beta, view(&c));
+    assert_works(acu_sync(device, op, NULL));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            number *at = element(&c, i, j);
+            *at *= beta;
+            for (int k = 0; k < order; k++)
+                *at += side == ACU_LEFT ? 2 * symmetric(&a, uplo, i, k) * *element(&b, k, j)
+                                        : 2 * *element(&b, i, k) * symmetric(&a, uplo, k, j);
+        }
+    expect(&c, c.at, "symm");
+    drop(&a);
+    drop(&b);
+    drop(&c);
+}
+
+/* t x, or x t, of the triangular matrix. */
+static void times(matrix *a, acu_side side, acu_uplo uplo, bool unit, matrix *x, number *to)
+{
+    int order = side == ACU_LEFT ? x->rows : x->columns;
+    for (int i = 0; i < x->rows; i++)
+        for (int j = 0; j < x->columns; j++) {
+            number sum = 0;
+            for (int k = 0; k < order; k++)
+                sum += side == ACU_LEFT
+                           ? triangular(a, uplo, unit, i, k) * *element(x, k, j)
+                           : *element(x, i, k) * triangular(a, uplo, unit, k, j);
+            to[x->by_columns ? j * x->rows + i : i * x->columns + j] = sum;
+        }
+}
+
+/* how: 1 right, 2 the upper half, 4 a unit diagonal, 8 a by columns, 16 b by columns. The solution
+ * is multiplied with the matrix again. */
+static void trmm_and_trsm(acu_device *device, acu_dtype dtype, int how)
+{
+    enum { M = 6, N = 8 };
     matrix a, b, x;
+    number want[MOST];
     acu_side side = how & 1 ? ACU_RIGHT : ACU_LEFT;
     acu_uplo uplo = how & 2 ? ACU_UPPER : ACU_LOWER;
     bool unit = how & 4;
-    int rows = 6, columns = 8, order = side == ACU_LEFT ? rows : columns;
-    fill(&a, device, dtype, order, order, how & 8);
-    fill(&b, device, dtype, rows, columns, how & 16);
-    for (int i = 0; i < order; i++) /* small beside a diagonal of ones */
-        for (int j = 0; j < order; j++)
-            if (i != j)
-                *element(&a, i, j) /= 8;
-    acu_tensor_release(a.tensor);
-    a.tensor = with_numbers(device, dtype, ACU_SHAPE(order, order), a.at);
+    fill_triangular(&a, device, dtype, side == ACU_LEFT ? M : N, how & 8);
+    fill(&b, device, dtype, M, N, how & 16);
     x = b;
     assert_works(acu_sync(device, acu_blas_trsm(side, uplo, unit, 2, view(&a), view(&b)), NULL));
-    with_read(b.tensor, x.at);
-    double want[MOST], have[MOST];
-    for (int i = 0; i < rows; i++)
-        for (int j = 0; j < columns; j++) {
-            double sum = 0;
-            for (int k = 0; k < order; k++)
-                sum += side == ACU_LEFT
-                           ? triangular(&a, uplo, unit, i, k) * *element(&x, k, j)
-                           : *element(&x, i, k) * triangular(&a, uplo, unit, k, j);
-            have[i * columns + j] = sum;
-            want[i * columns + j] = 2 * *element(&b, i, j);
-        }
-    with_near(have, want, (size_t)(rows * columns), dtype == ACU_F64 ? 1e-12 : 2e-5, "trsm");
-    acu_tensor_release(a.tensor);
-    acu_tensor_release(b.tensor);
+    download(b.tensor, x.at);
+    times(&a, side, uplo, unit, &x, want);
+    for (int i = 0; i < M * N; i++)
+        b.at[i] *= 2;
+    near_to(want, b.at, M * N, dtype, "trsm");
+    assert_works(acu_sync(device, acu_blas_trmm(side, uplo, unit, 0.5, view(&a), view(&b)), NULL));
+    for (int i = 0; i < M * N; i++)
+        want[i] *= 0.5;
+    expect(&b, want, "trmm");
+    drop(&a);
+    drop(&b);
 }
 
 static void matrices(void **state)
 {
     (void)state;
     acu_device *device = open_blas();
-    for (int w = 0; w < 2; w++) {
+    for (int w = 0; w < TYPES; w++) {
         for (int how = 0; how < 8; how++) {
-            gemm(device, widths[w], how);
-            syrk(device, widths[w], how);
+            gemm(device, types[w], how);
+            syrk(device, types[w], how, false);
+            if (!is_whole(types[w]) || !(how & 2) == !(how & 4))
+                syrk(device, types[w], how, true);
+            syr2k(device, types[w], how);
         }
-        for (int how = 0; how < 32; how++)
-            trsm(device, widths[w], how);
+        for (int how = 0; how < 32; how++) {
+            symm(device, types[w], how);
+            trmm_and_trsm(device, types[w], how);
+        }
     }
     with_end(device);
 }
@@ -357,6 +581,12 @@ static void refusals(void **state)
     assert_fails(acu_sync(device, acu_blas_trsm((acu_side)7, ACU_LOWER, false, 1, m,
                                                 acu_ones(ACU_F32, ACU_SHAPE(6, 6))), NULL),
                  ACU_ERR_INVALID, "acu_side");
+    acu_op *op = acu_blas_symm(ACU_LEFT, ACU_LOWER, 1, m, acu_transpose(m, 0, 1), 0,
+                               acu_ones(ACU_F32, ACU_SHAPE(6, 6)));
+    assert_fails(acu_sync(device, op, NULL), ACU_ERR_SHAPE, "both along their columns");
+    assert_fails(acu_sync(device, acu_blas_trmv(ACU_LOWER, false, m,
+                                                acu_ones(ACU_F32, ACU_SHAPE(5))), NULL),
+                 ACU_ERR_SHAPE, "for [n, n] the vector must be [n]");
     assert_fails(acu_sync(device, acu_blas_syrk((acu_uplo)9, 1, m, 1, m), NULL), ACU_ERR_INVALID,
                  "acu_uplo");
     acu_tensor_release(x);
