@@ -7,6 +7,7 @@
 #include "support/support.h"
 
 #include "engine/flight/flight.h"
+#include "op/call.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -845,6 +846,32 @@ static void who_can_not_block_is_told_all_the_same(void **state)
     let_go(&h);
 }
 
+/* ---- forms ---- */
+
+static bool form_of_call(void *user, acui_call_form *of)
+{
+    *of = (acui_call_form){.data = user, .bytes = sizeof(int), .what = 1};
+    return true;
+}
+
+/* One line of a program may call a library for many shapes: each has lengths of its own. */
+static void calls_of_a_library_have_forms(void **state)
+{
+    (void)state;
+    static const acui_own_call own = {.form = form_of_call};
+    int shapes[] = {5, 6, 5};
+    uint64_t forms[3];
+    for (int i = 0; i < 3; i++) {
+        acu_op op = {.u.call.own = &own, .user.data = &shapes[i]};
+        acui_node node = {.kind = ACUI_NODE_FOREIGN, .site = ACU_SITE, .u.call.op = &op};
+        acui_node *nodes[] = {&node};
+        acui_task task = {.nodes = nodes, .count = 1};
+        forms[i] = acui_form_of(&task);
+    }
+    assert_true(forms[0] == forms[2]);
+    assert_true(forms[0] != forms[1]);
+}
+
 int main(int count, char **arguments)
 {
     static const test_case cases[] = {{"fault", case_fault}};
@@ -852,6 +879,7 @@ int main(int count, char **arguments)
         return test_run_case(cases, 1, arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_length),
+        cmocka_unit_test(calls_of_a_library_have_forms),
         cmocka_unit_test(two_in_turn),
         cmocka_unit_test(what_varies_widely_is_not_expected),
         cmocka_unit_test(what_only_the_driver_reports_is_expected),

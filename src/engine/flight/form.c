@@ -2,6 +2,28 @@
 /* The form of a task: what its length depends on, as far as that shows. */
 #include "base/hash.h"
 #include "engine/flight/flight.h"
+#include "op/call.h"
+
+#include <string.h>
+
+/* Of a library's, what is called: one line of a program may call it for many shapes. */
+static uint64_t call_hash(uint64_t h, const acui_node *node)
+{
+    const acu_op *op = node->u.call.op;
+    const acui_own_call *own = op->u.call.own;
+    acui_call_form form;
+    if (!own || !own->form || !own->form(op->user.data, &form)) {
+        h = acui_hash_with(h, (uint64_t)(uintptr_t)node->site.file);
+        return acui_hash_with(h, (uint64_t)node->site.line);
+    }
+    h = acui_hash_with(h, (uint64_t)form.what);
+    for (size_t at = 0; at < form.bytes; at += 8) {
+        uint64_t word = 0;
+        memcpy(&word, (const char *)form.data + at, form.bytes - at < 8 ? form.bytes - at : 8);
+        h = acui_hash_with(h, word);
+    }
+    return h;
+}
 
 static uint64_t node_hash(uint64_t h, const acui_node *node)
 {
@@ -21,6 +43,8 @@ static uint64_t node_hash(uint64_t h, const acui_node *node)
         return acui_hash_with(h, node->u.fill.elements * node->u.fill.element_bytes);
     case ACUI_NODE_REPLAY:
         return acui_hash_with(h, (uint64_t)(uintptr_t)node->u.replay.graph);
+    case ACUI_NODE_FOREIGN:
+        return call_hash(h, node);
     default:
         h = acui_hash_with(h, (uint64_t)(uintptr_t)node->site.file);
         return acui_hash_with(h, (uint64_t)node->site.line);
