@@ -308,9 +308,28 @@ static acu_status bind_kernels(acui_task *task)
     return ACU_OK;
 }
 
+static bool comes_behind(const acui_node *node, const acui_node *before)
+{
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (acui_node_before(node)[i] == before)
+            return true;
+    return false;
+}
+
+/* Calls of a chain take turns in their temporary memory. */
+static bool is_chain(const acui_task *task)
+{
+    for (uint32_t i = 1; i < task->body_count; i++)
+        if (!comes_behind(task->body[i], task->body[i - 1]))
+            return false;
+    return true;
+}
+
 static acu_status make_exec(acu_graph *graph)
 {
-    acui_run all = {.nodes = graph->task->body, .count = graph->task->body_count, .wide = true};
+    acui_run all = {.nodes = graph->task->body,
+                    .count = graph->task->body_count,
+                    .wide = !is_chain(graph->task)};
     if (all.count == 0)
         return acui_fail(ACU_ERR_INVALID, "acu_graph_load: the op only makes memory");
     if (!acui_graphs_of(graph->device))

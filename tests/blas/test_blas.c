@@ -495,7 +495,12 @@ static void in_a_graph(void **state)
     assert_works(acu_sync(device, acu_ones(ACU_F64, ACU_SHAPE(16)), &x));
     assert_works(acu_sync(device, acu_zeros(ACU_F64, ACU_SHAPE(16)), &y));
     acu_op *op = acu_blas_axpy(2, acu_blas_scal(3, x), y); /* x = 3 x; y += 2 x */
+    acu_driver_count_calls(true);
+    uint64_t before = acu_driver_calls(ACU_CALL_MemAllocFromPoolAsync);
     assert_works(acu_graph_load(device, op, NULL, &graph));
+    /* One after the other, the calls share their temporary memory. */
+    assert_int_equal(acu_driver_calls(ACU_CALL_MemAllocFromPoolAsync) - before, 1);
+    acu_driver_count_calls(false);
     int calls = fake ? atomic_load(&fake->calls) : 0;
     for (int turn = 0; turn < 3; turn++)
         assert_works(acu_sync(device, acu_replay(graph), NULL));
