@@ -146,6 +146,10 @@ int main(int argc, char **argv)
     int right = right_ones(&held_out, replayed);
     printf("%d of %d digits read correctly (%.2f %%); a graph differs by at most %g\n", right,
            held_out.count, 100.0 * right / held_out.count, (double)worst);
+    int cudnn = acu_vendor_version(ACU_VENDOR_CUDNN); /* 0: none was found */
+    printf("convolutions by %s", cudnn ? "cuDNN " : "acuda's own kernels\n");
+    if (cudnn)
+        printf("%d.%d\n", cudnn / 10000, cudnn % 10000 / 100);
     if (argc > 3)
         save(argv[3], replayed, count);
     for (int i = 0; i < WEIGHTS; i++)
