@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Collectives by NCCL, as ops: one foreign call for all ranks of this process, on a stream of the
- * first one's device. It waits for the data of all of them there; the other devices take their part
- * on streams of the communicator's, between that and what comes behind it.
+ * first one's device, where it waits for the data of all of them. The ranks take their parts on
+ * streams of the communicator's, between that and what comes behind it.
  */
 #include "comm/nccl.h"
 
@@ -157,7 +157,7 @@ static part part_of(const acui_nccl_request *r, size_t i, const acu_val *values,
     const acui_collective *c = &r->c;
     const acui_nccl_rank *rank = &r->comm->nccl->ranks[i];
     part p = {.c = c, .comm = r->comm, .rank = r->comm->rank + (int)i, .handle = rank->handle,
-              .stream = i == 0 ? stream : rank->stream, .n = (size_t)c->part};
+              .stream = stream, .n = (size_t)c->part};
     p.out = c->out[i] ? address(&values[(*at)++]) : NULL;
     p.in = c->in[i] ? address(&values[(*at)++]) : p.out;
     p.in_place = !c->in[i];
@@ -178,13 +178,30 @@ static part part_of(const acui_nccl_request *r, size_t i, const acu_val *values,
     return p;
 }
 
-/* Have the other devices wait for what the first one's stream waits for. */
-static acu_status fork(acu_comm *comm, CUstream stream)
+/* The op's stream, and the ranks'. */
+typedef struct streams {
+    acu_comm *comm;
+    CUstream op;
+    size_t own; /* the first rank that does its part on its own stream: 0, or 1 */
+} streams;
+
+/* The shortest way for the first rank is the op's stream, where that has nothing left to do. Else
+ * the ranks' own streams, which are more urgent than what else is computed: the part of one rank
+ * waits, on its device, for the others' parts to begin. */
+static streams streams_of(acu_comm *comm, CUstream op)
 {
-    if (comm->device_count == 1)
+    bool idle = comm->devices[0]->cu->StreamQuery(op) == ACU_CUDA_SUCCESS;
+    return (streams){comm, op, idle};
+}
+
+/* Have the ranks' own streams wait for what the op's stream waits for; idle, it waits for nothing. */
+static acu_status fork(const streams *s)
+{
+    acu_comm *comm = s->comm;
+    if (s->own == 1)
         return ACU_OK;
-    ACUI_TRY(ACUI_DEV(comm->devices[0], EventRecord, comm->nccl->ready, stream));
-    for (size_t i = 1; i < comm->device_count; i++) {
+    ACUI_TRY(ACUI_DEV(comm->devices[0], EventRecord, comm->nccl->ready, s->op));
+    for (size_t i = 0; i < comm->device_count; i++) {
         acui_entered entered;
         ACUI_TRY(acui_enter(comm->devices[i], &entered));
         acu_status status = ACUI_DEV(comm->devices[i], StreamWaitEvent,
@@ -195,17 +212,18 @@ static acu_status fork(acu_comm *comm, CUstream stream)
     return ACU_OK;
 }
 
-/* What is behind it on the first one's stream comes behind all of them. */
-static acu_status join(acu_comm *comm, CUstream stream)
+/* What is behind it on the op's stream comes behind all of them. */
+static acu_status join(const streams *s)
 {
-    for (size_t i = 1; i < comm->device_count; i++) {
+    acu_comm *comm = s->comm;
+    for (size_t i = s->own; i < comm->device_count; i++) {
         acui_entered entered;
         acui_nccl_rank *rank = &comm->nccl->ranks[i];
         ACUI_TRY(acui_enter(comm->devices[i], &entered));
         acu_status status = ACUI_DEV(comm->devices[i], EventRecord, rank->over, rank->stream);
         acui_leave(&entered);
         ACUI_TRY(status);
-        ACUI_TRY(ACUI_DEV(comm->devices[0], StreamWaitEvent, stream, rank->over, 0));
+        ACUI_TRY(ACUI_DEV(comm->devices[0], StreamWaitEvent, s->op, rank->over, 0));
     }
     return ACU_OK;
 }
@@ -213,17 +231,19 @@ static acu_status join(acu_comm *comm, CUstream stream)
 static acu_status call_all(acui_nccl_request *r, CUstream stream, const acu_val *values)
 {
     acu_comm *comm = r->comm;
+    streams s = streams_of(comm, stream);
     size_t at = 0;
-    ACUI_TRY(fork(comm, stream));
+    ACUI_TRY(fork(&s));
     int said = acui_nccl.group_start();
     for (size_t i = 0; i < comm->device_count && said == 0; i++) {
-        part p = part_of(r, i, values, &at, stream);
+        CUstream own = comm->nccl->ranks[i].stream;
+        part p = part_of(r, i, values, &at, i < s.own ? stream : own);
         if (r->c.part || r->c.what.kind == ACU_BARRIER)
             said = call(&p);
     }
     int end = acui_nccl.group_end();
     ACUI_TRY(acui_nccl_fail("NCCL", said ? said : end, comm->nccl->ranks[0].handle));
-    return join(comm, stream);
+    return join(&s);
 }
 
 /* Why nothing can be called; OK: it can. */

@@ -74,7 +74,7 @@ typedef struct acui_nccl_rank {
     acui_nccl_handle handle;
     acu_tensor *order; /* of the device's, retained: each collective there writes it, of whatever
                         * communicator, so that they run in one order on all devices */
-    CUstream stream;   /* for making it; and for collectives, but of the first rank */
+    CUstream stream;   /* for making it, and for collectives */
     CUevent over;      /* recorded there */
 } acui_nccl_rank;
 

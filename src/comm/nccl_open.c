@@ -79,7 +79,8 @@ static acu_status make_rank(acu_comm *comm, size_t i)
     acui_nccl_rank *r = &comm->nccl->ranks[i];
     ACUI_TRY(get_order(device, &r->order));
     ACUI_TRY(acui_enter(device, &entered));
-    acu_status status = ACUI_DEV(device, StreamCreate, &r->stream, NON_BLOCKING);
+    acu_status status = ACUI_DEV(device, StreamCreateWithPriority, &r->stream, NON_BLOCKING,
+                                 device->info.greatest_priority);
     if (status == ACU_OK)
         status = ACUI_DEV(device, EventCreate, &r->over, NO_TIMING);
     if (status == ACU_OK && i == 0)
