@@ -179,6 +179,24 @@ static void a_failed_end_fails_what_reads(void **state)
     acu_future_release(read);
 }
 
+/* acu_into has the sum written where it reads: that does not heal what was not computed. */
+static void who_overwrites_what_it_reads_fails(void **state)
+{
+    (void)state;
+    int32_t x[N];
+    acu_tensor *host = pinned(), *sum;
+    assert_works(acu_sync(device, acu_full(VECTOR, acu_i32(1)), &sum));
+    acu_future *work = test_submit(device, acu_copy(sum, later(acu_out(host))));
+    acu_future *read = test_submit(device, acu_into(sum, acu_add(sum, acu_scalar(acu_i32(1)))));
+    assert_works(acu_promise_end(await_begun(), ACU_ERR_NOT_FOUND, "no file"));
+    assert_int_equal(acu_future_wait(read, ACU_FOREVER), ACU_ERR_DEPENDENCY);
+    assert_fails(acu_read_sync(sum, x, sizeof x), ACU_ERR_DEPENDENCY, "no file");
+    acu_tensor_release(host);
+    acu_tensor_release(sum);
+    acu_future_release(work);
+    acu_future_release(read);
+}
+
 static acu_status refuse(void *user, acu_promise *done, const acu_val *values, size_t count)
 {
     (void)values, (void)count;
@@ -301,6 +319,7 @@ int main(void)
         TEST(it_may_end_before_the_function_returns),
         TEST(many_are_under_way_at_once),
         TEST(a_failed_end_fails_what_reads),
+        TEST(who_overwrites_what_it_reads_fails),
         TEST(a_function_that_fails_ends_the_op),
         TEST(what_it_reads_failed),
         TEST(bad_calls_are_refused),

@@ -356,13 +356,22 @@ static bool enter_await(acui_task *task, const acui_node *node)
 
 /* ---- all of a task ---- */
 
+/* Those that read, or the others. */
+static bool enter_touches(acui_task *task, const acui_node *node, bool reads)
+{
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        if ((node->touches[i].access != ACU_WRITE) == reads && !enter_touch(task, &node->touches[i]))
+            return false;
+    return true;
+}
+
+/* What it reads comes first: a node may overwrite it, too, and who wrote that is forgotten then. */
 static bool enter_node(acui_task *task, const acui_node *node)
 {
     if (node->kind == ACUI_NODE_AWAIT)
         return enter_await(task, node);
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        if (!enter_touch(task, &node->touches[i]))
-            return false;
+    if (!enter_touches(task, node, true) || !enter_touches(task, node, false))
+        return false;
     if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
         return enter_point(task, node->u.call.behind);
     if (node->kind != ACUI_NODE_LAUNCH)
