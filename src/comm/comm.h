@@ -88,6 +88,7 @@ struct acui_request {
     int64_t *all;         /* the facts of all ranks */
     uintptr_t mpi;        /* MPI's request */
     enum { ACUI_NEW, ACUI_CHECKING, ACUI_POSTED } state;
+    bool handed;          /* over, to be posted; lock */
     acu_promise *promise; /* of the op that waits; lock */
     bool over;            /* `outcome` is set; lock */
     acu_status outcome;
@@ -97,8 +98,8 @@ struct acui_request {
 void acui_request_drop(acui_request *request);
 /* Hand it over; it is posted behind the communicator's earlier ones. */
 acu_status acui_request_post(acui_request *request);
-/* End the promise when the request is over. */
-void acui_request_await(acui_request *request, acu_promise *promise);
+/* End the promise when the request is over. INVALID: it never was handed over, and never will. */
+acu_status acui_request_await(acui_request *request, acu_promise *promise);
 
 /* ---- thread.c ---- */
 

@@ -47,11 +47,11 @@ static acu_status hand_over(void *user, const acu_val *values, size_t count)
     return acui_request_post(r);
 }
 
+/* The other op comes first, and may have failed, of which data tells only who reads what it wrote. */
 static acu_status await(void *user, acu_promise *promise, const acu_val *values, size_t count)
 {
     (void)values, (void)count;
-    acui_request_await(user, promise);
-    return ACU_OK;
+    return acui_request_await(user, promise);
 }
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -181,10 +181,11 @@ static acu_op *awaiting(acui_request *r, acu_op *posted, bool in, bool out, acu_
         args[n] = acu_arg_op(parts[n], ACU_UPDATE), n++;
     if (in)
         args[n] = acu_arg_op(parts[n], ACU_READ), n++;
-    if (n)
-        acu_op_release(parts[n]); /* the turn: others may post meanwhile */
     acu_op *x = acu_op_host_async(await, (acu_user){r, drop}, args, n, site);
-    return n ? x : acu_op_after(x, parts[0], site);
+    if (!out) /* nothing that it uses was written */
+        return acu_op_after(x, parts[n], site);
+    acu_op_release(parts[n]); /* the turn: others may post meanwhile */
+    return x;
 }
 
 acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site)

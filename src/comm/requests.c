@@ -63,15 +63,18 @@ static void fail_by_mpi(acui_request *r, int code)
     fail(r, ACU_ERR_DRIVER, text);
 }
 
-void acui_request_await(acui_request *r, acu_promise *promise)
+acu_status acui_request_await(acui_request *r, acu_promise *promise)
 {
     pthread_mutex_lock(&acui_mpi_us.lock);
-    bool over = r->over;
-    if (!over)
+    bool over = r->over, handed = r->handed;
+    if (handed && !over)
         r->promise = promise;
     pthread_mutex_unlock(&acui_mpi_us.lock);
+    if (!handed)
+        return acui_fail(ACU_ERR_INVALID, "it was not posted");
     if (over)
         end_promise(r, promise);
+    return ACU_OK;
 }
 
 /* ---- comparing ------------------------------------------------------------------------------- */
@@ -311,6 +314,7 @@ acu_status acui_request_post(acui_request *r)
     else
         comm->first = r;
     comm->last = r;
+    r->handed = true;
     pthread_cond_signal(&acui_mpi_us.work);
     pthread_mutex_unlock(&acui_mpi_us.lock);
     return ACU_OK;

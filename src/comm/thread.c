@@ -31,12 +31,13 @@ typedef struct job {
 acui_mpi_thread acui_mpi_us = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                .work = PTHREAD_COND_INITIALIZER};
 
-static struct { /* lock, but for the last two, which are the thread's */
+static struct { /* lock, but for the last three, which are the thread's */
     pthread_cond_t told;
     bool running, stop;
     job *first_job;
     bool ours; /* acuda initialised MPI */
     int open;  /* communicators that joined */
+    bool left; /* MPI has something that may never end: finalising it would wait for that */
 } us;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -256,11 +257,13 @@ static int leave(acu_comm *comm, char *text)
     *link = comm->next;
     pthread_mutex_unlock(&acui_mpi_us.lock);
     us.open--;
-    if (comm->posted || acui_request_first(comm))
+    if (comm->posted || acui_request_first(comm)) {
+        us.left = true;
         return 0; /* its memory stays, and so does the communicator */
+    }
     int code = comm->retired ? 0 : acui_mpi_us.mpi->leave(&comm->handle);
     acui_comm_drop(comm);
-    if (us.open == 0 && us.ours && code == 0)
+    if (us.open == 0 && us.ours && code == 0 && !us.left)
         code = acui_mpi_us.mpi->end();
     return code;
 }

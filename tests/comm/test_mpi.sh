@@ -5,6 +5,7 @@
 # usage: test_mpi.sh BUILD-FOLDER
 set -euo pipefail
 program=$1/tests/comm/test_collectives
+programs=$1/tests/comm/test_programs
 example=$1/examples/parallel
 seen=$(mktemp)
 trap 'rm -f "$seen"' EXIT
@@ -40,6 +41,32 @@ runs()
     ran=$((ran + 1))
 }
 
+# programs NAME RANKS COMMAND...: random ones. After collectives that never end MPI is not finalised, which is all the
+# same to MPICH's mpiexec, and a failure to Open MPI's.
+programs()
+{
+    local status=0
+    ACUDA_TEST_MPI=1 timeout -k 5 100 "${@:3}" -n "$2" "$programs" >"$seen" 2>&1 || status=$?
+    [ $status = 0 ] || ! grep -q 'without calling "finalize"' "$seen" || status=0
+    if [ $status != 0 ] || [ "$(grep -c "^$2 ranks, $1" "$seen")" != "$2" ]; then
+        cat "$seen"
+        echo "random programs by $2 processes of $1: exit status $status"
+        exit 1
+    fi
+}
+
+# killed NAME COMMAND...: a process dies; mpiexec notices, and ends the others, which would wait for good
+killed()
+{
+    local status=0
+    ACUDA_TEST_MPI=1 ACUDA_COMM_KILL=1 timeout -k 5 100 "${@:2}" -n 2 "$programs" >"$seen" 2>&1 || status=$?
+    if [ $status = 0 ] || [ $status = 124 ] || grep -q "^2 ranks" "$seen"; then
+        cat "$seen"
+        echo "a process of $1 was killed: exit status $status"
+        exit 1
+    fi
+}
+
 unset OMPI_COMM_WORLD_RANK PMI_RANK # in a job already
 if command -v mpiexec.openmpi >/dev/null; then
     export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -47,6 +74,8 @@ if command -v mpiexec.openmpi >/dev/null; then
     runs "Open MPI" 2 mpiexec.openmpi
     runs "Open MPI" 4 mpiexec.openmpi
     learns mpiexec.openmpi
+    programs "Open MPI" 3 mpiexec.openmpi
+    killed "Open MPI" mpiexec.openmpi
 else
     echo "Open MPI is not installed (Debian: openmpi-bin)"
 fi
@@ -55,6 +84,8 @@ if command -v mpiexec.mpich >/dev/null; then
     runs MPICH 2 mpiexec.mpich
     runs MPICH 4 mpiexec.mpich
     learns mpiexec.mpich
+    programs MPICH 2 mpiexec.mpich
+    killed MPICH mpiexec.mpich
 else
     echo "MPICH is not installed (Debian: mpich)"
 fi
