@@ -54,8 +54,8 @@
  *   - A rank that does not come: the futures of the others end with their timeouts, or with that of
  *     the communicator (DEADLINE), and the communicator is retired: its later collectives fail. MPI
  *     can not take back what was posted: the memory that was posted stays until the process exits,
- *     MPI is not finalised then (that could wait for good, and Open MPI's mpiexec counts it as a
- *     failure that it was not), and a rank that dies makes mpiexec end all others. NCCL's is aborted, by a thread of
+ *     and MPI is not finalised then, as that could wait for good (Open MPI's mpiexec counts it as a
+ *     failure). A process that dies makes mpiexec end all others. NCCL's is aborted, by a thread of
  *     its own: what is on the devices ends, and fails, as does what reads it, issued or not; other
  *     communicators go on. One that was given up on the devices (acu_future_cancel, a timeout) is
  *     left 100 ms to end by itself.
@@ -129,9 +129,9 @@ ACU_API acu_status acu_comm_open(const acu_comm_options *options, acu_comm **com
  * runtime thread: acu_open_options) fail with INVALID. Blocks for at most `timeout` nanoseconds.
  * With MPI a collective call itself (DEADLINE: the communicator is gone, what was posted stays
  * until the process exits); if acuda initialised MPI, closing the last communicator finalises it,
- * unless something stays, and no more can be opened then. With NCCL, collectives that wait for other ranks for longer than
- * that are aborted (DEADLINE). NULL is fine. Errors: DEADLINE, DRIVER (what MPI or NCCL says),
- * IN_CALLBACK.
+ * unless something stays; no more can be opened then. With NCCL, collectives that wait for other
+ * ranks for longer than that are aborted (DEADLINE). NULL is fine. Errors: DEADLINE, DRIVER (what
+ * MPI or NCCL says), IN_CALLBACK.
  */
 ACU_API acu_status acu_comm_close(acu_comm *comm, uint64_t timeout);
 

@@ -47,7 +47,7 @@ static acu_status hand_over(void *user, const acu_val *values, size_t count)
     return acui_request_post(r);
 }
 
-/* The other op comes first, and may have failed, of which data tells only who reads what it wrote. */
+/* The op that posts came first. It may have failed; data tells that only where it writes. */
 static acu_status await(void *user, acu_promise *promise, const acu_val *values, size_t count)
 {
     (void)values, (void)count;

@@ -194,7 +194,7 @@ static streams streams_of(acu_comm *comm, CUstream op)
     return (streams){comm, op, idle};
 }
 
-/* Have the ranks' own streams wait for what the op's stream waits for; idle, it waits for nothing. */
+/* Have the ranks' own streams wait for what the op's stream waits for, if that is anything. */
 static acu_status fork(const streams *s)
 {
     acu_comm *comm = s->comm;

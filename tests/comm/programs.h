@@ -195,8 +195,8 @@ static void deal_step(program *p, step *s)
     s->what = dice < 2 ? SCALE : dice < 3 ? ADD : dice < 4 ? COPY : COLLECTIVE;
     if (dice == 9 && p->messages)
         s->what = MESSAGE;
-    s->on = s->what != COLLECTIVE && program_random(p, 2) ? (int)program_random(p, (uint32_t)p->ranks)
-                                                          : -1;
+    int one = (int)program_random(p, (uint32_t)p->ranks);
+    s->on = s->what != COLLECTIVE && program_random(p, 2) ? one : -1;
     s->a = (int)program_random(p, s->what == ADD ? HOST : TENSORS);
     s->b = (s->a + 1 + (int)program_random(p, (s->what == ADD ? HOST : TENSORS) - 1)) %
            (s->what == ADD ? HOST : TENSORS);
@@ -207,7 +207,8 @@ static void deal_step(program *p, step *s)
     s->collective.kind = (acu_collective_kind)program_random(p, ACU_SCATTER + 1);
     s->in_place = program_random(p, 2);
     if (s->what == MESSAGE) {
-        s->on = (s->collective.rank + 1 + (int)program_random(p, (uint32_t)p->ranks - 1)) % p->ranks;
+        int further = 1 + (int)program_random(p, (uint32_t)p->ranks - 1);
+        s->on = (s->collective.rank + further) % p->ranks;
         s->collective.kind = ACU_SEND;
         s->in_place = false;
     }

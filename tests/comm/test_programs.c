@@ -6,8 +6,8 @@
  * mpiexec, which test_mpi.sh starts, by MPI.
  *
  * In every other program something goes wrong: a submission is cancelled, or has no time, or fails,
- * or a rank is gone. Then everything still comes to an end, what can be read is right, and the ranks
- * that are left can go on with another communicator.
+ * or a rank is gone. Then everything still comes to an end, what can be read is right, and the
+ * ranks that are left can go on with another communicator.
  *
  *   ACUDA_COMM_SEED   the first program (1)
  *   ACUDA_COMM_SEEDS  how many of each kind (4)
@@ -20,8 +20,8 @@
 #include <signal.h>
 
 #define LIBRARY "comm/libfake_nccl.so"
-/* Of collectives, where one may be missing for good. Others may be late on a busy machine: then that
- * is one more thing that went wrong. */
+/* Of collectives, where one may be missing for good. Others may be late on a busy machine: then
+ * that is one more thing that went wrong. */
 #define LIMIT ACU_MS(300)
 
 static acu_device *all[RANKS];
@@ -92,7 +92,7 @@ static void make_tensors(player *x)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* `k`: the step. What is refused when it is submitted ends the thread's test, as nothing must be. */
+/* `k`: the step. Nothing must be refused when it is submitted. */
 static void submit(player *x, int k, acu_op *op, acu_device *device)
 {
     const program *p = x->p;
@@ -240,12 +240,13 @@ static void compare_tensors(player *x)
     int32_t is[N];
     for (int i = 0; i < x->here; i++)
         for (int t = 0; t < TENSORS; t++) {
+            const int32_t *want = x->p->after.of[x->first + i][t];
             acu_status status = acu_read_sync(x->t[i][t], is, sizeof is);
             expect(x, status, "a tensor");
-            if (status == ACU_OK && !x->gone && memcmp(is, x->p->after.of[x->first + i][t], sizeof is) != 0) {
+            if (status == ACU_OK && !x->gone && memcmp(is, want, sizeof is) != 0) {
                 say(x->p);
                 print_message("rank %d, tensor %d is wrong\n", x->first + i, t);
-                assert_memory_equal(is, x->p->after.of[x->first + i][t], sizeof is);
+                assert_memory_equal(is, want, sizeof is);
             }
             acu_tensor_release(x->t[i][t]);
         }

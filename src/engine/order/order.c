@@ -360,7 +360,8 @@ static bool enter_await(acui_task *task, const acui_node *node)
 static bool enter_touches(acui_task *task, const acui_node *node, bool reads)
 {
     for (uint32_t i = 0; i < node->touch_count; i++)
-        if ((node->touches[i].access != ACU_WRITE) == reads && !enter_touch(task, &node->touches[i]))
+        if ((node->touches[i].access != ACU_WRITE) == reads &&
+            !enter_touch(task, &node->touches[i]))
             return false;
     return true;
 }
