@@ -24,6 +24,12 @@ ACUI_DEVICE float acui_from_f16(unsigned short bits)
     __asm__("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
     return value;
 }
+ACUI_DEVICE void acui_from_f16_pair(unsigned bits, float *x)
+{
+    __asm__("{ .reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
+            : "=f"(x[0]), "=f"(x[1])
+            : "r"(bits));
+}
 /* Rounds to the nearest, ties to even; too large a value becomes infinite. */
 ACUI_DEVICE unsigned short acui_to_f16(float value)
 {
@@ -34,6 +40,11 @@ ACUI_DEVICE unsigned short acui_to_f16(float value)
 ACUI_DEVICE float acui_from_bf16(unsigned short bits)
 {
     return __uint_as_float((unsigned)bits << 16);
+}
+ACUI_DEVICE void acui_from_bf16_pair(unsigned bits, float *x)
+{
+    x[0] = __uint_as_float(bits << 16);
+    x[1] = __uint_as_float(bits & 0xffff0000u);
 }
 ACUI_DEVICE unsigned short acui_to_bf16(float value)
 {
@@ -51,9 +62,9 @@ template <typename T> ACUI_DEVICE T acui_read(const char *at)
 
 template <typename C, typename Vector> struct acui_plain { /* a vector type with .x .y (.z .w) */
     static const int BYTES = (int)sizeof(Vector) / C::V;
-    template <typename T> ACUI_DEVICE void read(const char *at, T *x)
+    typedef Vector raw; /* V elements as they are in memory */
+    template <typename T> ACUI_DEVICE void take(const raw &v, T *x)
     {
-        Vector v = *(const Vector *)at;
         x[0] = (T)v.x;
         x[1] = (T)v.y;
         if constexpr (C::V == 4) {
@@ -61,6 +72,7 @@ template <typename C, typename Vector> struct acui_plain { /* a vector type with
             x[3] = (T)v.w;
         }
     }
+    template <typename T> ACUI_DEVICE void read(const char *at, T *x) { take(*(const raw *)at, x); }
     template <typename T> ACUI_DEVICE void write(char *at, const T *x)
     {
         Vector v;
@@ -113,13 +125,12 @@ struct acui_half { /* elements of two bytes that become floats */
     {
         *(unsigned short *)at = acui_to_f16(x);
     }
-    ACUI_DEVICE void read(const char *at, float *x)
+    typedef uint2 raw;
+    ACUI_DEVICE void read(const char *at, float *x) { take(*(const raw *)at, x); }
+    ACUI_DEVICE void take(const raw &v, float *x)
     {
-        ushort4 v = *(const ushort4 *)at;
-        x[0] = acui_from_f16(v.x);
-        x[1] = acui_from_f16(v.y);
-        x[2] = acui_from_f16(v.z);
-        x[3] = acui_from_f16(v.w);
+        acui_from_f16_pair(v.x, x);
+        acui_from_f16_pair(v.y, x + 2);
     }
     ACUI_DEVICE void write(char *at, const float *x)
     {
@@ -137,13 +148,12 @@ struct acui_brain {
     {
         *(unsigned short *)at = acui_to_bf16(x);
     }
-    ACUI_DEVICE void read(const char *at, float *x)
+    typedef uint2 raw;
+    ACUI_DEVICE void read(const char *at, float *x) { take(*(const raw *)at, x); }
+    ACUI_DEVICE void take(const raw &v, float *x)
     {
-        ushort4 v = *(const ushort4 *)at;
-        x[0] = acui_from_bf16(v.x);
-        x[1] = acui_from_bf16(v.y);
-        x[2] = acui_from_bf16(v.z);
-        x[3] = acui_from_bf16(v.w);
+        acui_from_bf16_pair(v.x, x);
+        acui_from_bf16_pair(v.y, x + 2);
     }
     ACUI_DEVICE void write(char *at, const float *x)
     {
@@ -227,6 +237,22 @@ struct acui_real_f {
         default: f(acui_plain<acui_f, float4>()); break;
         }
     }
+};
+struct acui_real_h { /* those of two bytes alone: a vector of them takes half the registers */
+    typedef float value;
+    static const int V = 4, SHORTEST = 2;
+    template <typename F> ACUI_DEVICE void with(int dtype, F f)
+    {
+        if (dtype == ACU_F16)
+            f(acui_half());
+        else
+            f(acui_brain());
+    }
+};
+struct acui_real_s { /* f32 alone */
+    typedef float value;
+    static const int V = 4, SHORTEST = 4;
+    template <typename F> ACUI_DEVICE void with(int, F f) { f(acui_plain<acui_f, float4>()); }
 };
 struct acui_real_d {
     typedef double value;

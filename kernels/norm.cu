@@ -7,7 +7,7 @@
 
 #include "../src/ops/layers/params.h"
 
-enum { WARPS = ACUI_BLOCK / 32, HELD = ACUI_NORM_HELD };
+enum { WARPS = ACUI_BLOCK / 32, HELD = ACUI_NORM_HELD, TOGETHER = 2 };
 
 /* The sum over the threads of a row, for each of them. One barrier is enough: between two uses of
  * the memory of one WHICH lies the barrier of the other. */
@@ -22,14 +22,17 @@ template <int WHICH> ACUI_DEVICE double row_sum(double value, int group)
     if (threadIdx.x % 32 == 0)
         sums[threadIdx.x / 32] = value;
     __syncthreads();
-    value = 0;
-    for (int w = 0; w < WARPS; w++)
-        value += sums[w];
-    return value;
+    static_assert(WARPS == 8, "added up in pairs");
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
 ACUI_DEVICE float root(float x) { return __fsqrt_rn(x); }
 ACUI_DEVICE double root(double x) { return __dsqrt_rn(x); }
+ACUI_DEVICE float fma_of(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+ACUI_DEVICE double fma_of(double a, double b, double c) { return __fma_rn(a, b, c); }
+ACUI_DEVICE void minus_zero(uint2 &v) { v = make_uint2(0x80008000u, 0x80008000u); }
+ACUI_DEVICE void minus_zero(float4 &v) { v = make_float4(-0.0f, -0.0f, -0.0f, -0.0f); }
+ACUI_DEVICE void minus_zero(double2 &v) { v = make_double2(-0.0, -0.0); }
 
 template <typename C> struct norm {
     typedef typename C::value T;
@@ -49,79 +52,83 @@ template <typename C> struct norm {
     }
     ACUI_DEVICE T mean_of(const acui_norm &p, double sum)
     {
-        const double all = row_sum<0>(sum, p.group); /* for RMS too: its barrier is needed */
-        return p.rms ? 0 : (T)(all * p.inverse);
+        if (!p.rms)
+            return (T)(row_sum<0>(sum, p.group) * p.inverse);
+        if (p.group > 32)
+            __syncthreads(); /* that of row_sum */
+        return 0;
     }
 
-    /* V neighbours of a weight or bias, which may be a number. */
-    template <typename F>
-    ACUI_DEVICE void parameters(const char *at, long long stride, int i, T (&v)[V])
-    {
-        if (stride == 1 && (unsigned long long)at % (F::BYTES * V) == 0) {
-            F::read(at + i * F::BYTES, v);
-            return;
-        }
-#pragma unroll
-        for (int j = 0; j < V; j++)
-            v[j] = j && !stride ? v[0] : F::template read_one<T>(at + (i + j) * stride * F::BYTES);
-    }
-
-    ACUI_DEVICE T sum_of(const T (&v)[V])
-    {
-        T sum = v[0] + v[1];
-        if constexpr (V == 4)
-            sum += v[2] + v[3];
-        return sum;
-    }
-
-    /* A row of whole vectors that its threads can keep. Those of a vector are added up in type T: to
-     * convert each element to double would take as long as to read it. */
-    template <typename F>
+    /* A row of whole vectors that its threads can keep: all are asked for before the first is used.
+     * Those of a vector are added up in type T: to convert each element to double would take as long
+     * as to read it. */
+    template <typename F, int GROUP>
     ACUI_DEVICE void keep(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
     {
-        const int first = (int)threadIdx.x % p.group * V, step = p.group * V, count = (int)p.rows.count;
+        typedef typename F::raw raw;
+        const int first = (int)threadIdx.x % GROUP * V, step = GROUP * V, left = (int)p.rows.count - first;
+        double sums[2] = {0, 0}; /* so that one addition need not wait for the one before */
+        raw held[HELD];
         T v[HELD][V];
-        double sum = 0, squares = 0;
+#pragma unroll
+        for (int k = 0; k < HELD; k++)
+            held[k] = k * step < left ? ((const raw *)(x + first * F::BYTES))[k * GROUP] : raw();
 #pragma unroll
         for (int k = 0; k < HELD; k++) {
+            F::take(held[k], v[k]);
+            T sum = v[k][0] + v[k][1];
+            if constexpr (V == 4)
+                sum += v[k][2] + v[k][3];
+            sums[k % 2] += (double)sum;
+        }
+        const T mean = mean_of(p, sums[0] + sums[1]);
+        sums[0] = sums[1] = 0;
 #pragma unroll
-            for (int j = 0; j < V; j++)
-                v[k][j] = 0;
-            if (first + k * step < count)
-                F::read(x + (first + k * step) * F::BYTES, v[k]);
+        for (int k = 0; k < HELD; k++) {
+            T squares = 0;
+#pragma unroll
+            for (int j = 0; j < V; j++) {
+                v[k][j] -= mean;
+                squares = fma_of(v[k][j], v[k][j], squares);
+            }
+            sums[k % 2] += k * step < left ? (double)squares : 0;
+        }
+        const T scale = scale_of(p, sums[0] + sums[1]);
+#pragma unroll
+        for (int k = 0; k < HELD; k += TOGETHER) {
+            const int at = (first + k * step) * F::BYTES;
+            put<F, GROUP>(p, v + k, scale, left - k * step, out + at, weight + at, bias + at);
+        }
+    }
+
+    /* TOGETHER of the vectors that a thread holds, where `left` elements are left of the row. */
+    template <typename F, int GROUP>
+    ACUI_DEVICE void put(const acui_norm &p, T (*v)[V], T scale, int left, char *out, const char *weight,
+                         const char *bias)
+    {
+        typedef typename F::raw raw;
+        const int step = GROUP * V;
+        raw ws[TOGETHER], bs[TOGETHER];
+#pragma unroll
+        for (int k = 0; k < TOGETHER; k++) {
+            ws[k] = raw();
+            minus_zero(bs[k]); /* changes nothing */
+            if (k * step < left)
+                ws[k] = ((const raw *)weight)[k * GROUP];
+            if (!p.rms && k * step < left)
+                bs[k] = ((const raw *)bias)[k * GROUP];
         }
 #pragma unroll
-        for (int k = 0; k < HELD; k++)
-            sum += (double)sum_of(v[k]);
-        const T mean = mean_of(p, sum);
+        for (int k = 0; k < TOGETHER; k++) {
+            T w[V], b[V];
+            F::take(ws[k], w);
+            F::take(bs[k], b);
 #pragma unroll
-        for (int k = 0; k < HELD; k++)
-            if (first + k * step < count) {
-                T d[V];
-#pragma unroll
-                for (int j = 0; j < V; j++) {
-                    v[k][j] -= mean;
-                    d[j] = v[k][j] * v[k][j];
-                }
-                squares += (double)sum_of(d);
-            }
-        const T scale = scale_of(p, squares);
-#pragma unroll
-        for (int k = 0; k < HELD; k++)
-            if (first + k * step < count) {
-                const int i = first + k * step;
-                T w[V], b[V];
-                parameters<F>(weight, p.weight, i, w);
-#pragma unroll
-                for (int j = 0; j < V; j++)
-                    b[j] = -0.0f; /* changes nothing */
-                if (!p.rms)
-                    parameters<F>(bias, p.bias, i, b);
-#pragma unroll
-                for (int j = 0; j < V; j++)
-                    v[k][j] = v[k][j] * scale * w[j] + b[j];
-                F::write(out + i * F::BYTES, v[k]);
-            }
+            for (int j = 0; j < V; j++)
+                v[k][j] = fma_of(v[k][j] * scale, w[j], b[j]);
+            if (k * step < left)
+                F::write(out + k * step * F::BYTES, v[k]);
+        }
     }
 
     /* Any row, read three times. */
@@ -147,9 +154,13 @@ template <typename C> struct norm {
     template <typename F>
     ACUI_DEVICE void row(const acui_norm &p, char *out, const char *x, const char *weight, const char *bias)
     {
-        const bool aligned = ((unsigned long long)out | (unsigned long long)x) % (F::BYTES * V) == 0;
-        if (p.even && aligned)
-            keep<F>(p, out, x, weight, bias);
+        const unsigned long long all = (unsigned long long)out | (unsigned long long)x |
+                                       (unsigned long long)weight | (p.rms ? 0 : (unsigned long long)bias);
+        if (p.even && all % (F::BYTES * V) == 0)
+            if (p.group == 32)
+                keep<F, 32>(p, out, x, weight, bias);
+            else
+                keep<F, ACUI_BLOCK>(p, out, x, weight, bias);
         else
             again<F>(p, out, x, weight, bias);
     }
@@ -169,13 +180,12 @@ template <typename C> struct norm {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, 3)
-    norm_f(char *out, const char *x, const char *weight, const char *bias, acui_norm p)
-{
-    norm<acui_real_f>::rows(p, out, x, weight, bias);
-}
-extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
-    norm_d(char *out, const char *x, const char *weight, const char *bias, acui_norm p)
-{
-    norm<acui_real_d>::rows(p, out, x, weight, bias);
-}
+#define ACUI_X(class, blocks)                                                                      \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK, blocks)                               \
+        norm_##class(char *out, const char *x, const char *weight, const char *bias, acui_norm p)  \
+    {                                                                                              \
+        norm<acui_real_##class>::rows(p, out, x, weight, bias);                                    \
+    }
+ACUI_X(h, 3)
+ACUI_X(s, 3)
+ACUI_X(d, 2)

@@ -16,8 +16,8 @@ static const char *name_of(const request *r)
     return r->rms ? "rms_norm" : "layer_norm";
 }
 
-/* Weight or bias, operand `i`, as an op that yields a tensor; a number becomes one of one element.
- * Sets its stride. */
+/* Weight or bias, operand `i`, as an op that yields a tensor; a number becomes as many. Sets its
+ * stride. */
 static acu_op *parameter(acu_planning *p, const char *name, size_t i, const acu_tensor *x,
                          long long *stride)
 {
@@ -29,7 +29,9 @@ static acu_op *parameter(acu_planning *p, const char *name, size_t i, const acu_
     if (value->kind == ACU_SCALAR) {
         if (!acui_stored_bits(value, acu_tensor_dtype(x), bits, words))
             return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "%s: %s", name, words);
-        return acu_op_full(ACU_SHAPE(1), acu_arg_scalar(acu_tensor_dtype(x), bits[0]), p->site);
+        *stride = 1; /* so kernels read all weights alike, several at once */
+        return acu_op_full(ACU_SHAPE(shape.dim[shape.rank - 1]),
+                           acu_arg_scalar(acu_tensor_dtype(x), bits[0]), p->site);
     }
     if (value->kind != ACU_TENSOR || acu_tensor_dtype(value->tensor) != acu_tensor_dtype(x) ||
         acu_tensor_shape(value->tensor).rank != 1 ||
@@ -55,18 +57,22 @@ static void set_group(acui_norm *p, bool wide)
         if (rows->kept.dim[d] > 1 &&
             (rows->at[0].stride[d] % vector || rows->at[1].stride[d] % vector))
             p->even = 0;
+    if (p->weight != 1 || (!p->rms && p->bias != 1))
+        p->even = 0;
 }
 
 static acu_op *launch(acu_planning *p, const char *name, acui_norm *params, acu_op *out,
                       acu_op *weight, acu_op *bias)
 {
-    bool wide = params->dtype == ACU_F64;
-    set_group(params, wide);
+    const char *kernel = params->dtype == ACU_F64   ? "norm_d"
+                         : params->dtype == ACU_F32 ? "norm_s"
+                                                    : "norm_h";
+    set_group(params, params->dtype == ACU_F64);
     const acu_arg args[] = {
         acu_arg_op(out, ACU_WRITE), acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
         acu_arg_op(weight, ACU_READ), bias ? acu_arg_op(bias, ACU_READ) : acu_u64(0),
         acu_arg_struct(params, sizeof *params)};
-    return acui_run(p, name, "acuda.norm", wide ? "norm_d" : "norm_f",
+    return acui_run(p, name, "acuda.norm", kernel,
                     acui_blocks(params->rows.rows, ACUI_BLOCK / params->group), args, 5);
 }
 
