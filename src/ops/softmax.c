@@ -114,7 +114,10 @@ static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, c
         set_group(params);
     if (params->splits > 1)
         return launch_splits(p, name, params, class, out);
-    const char *kernel = held ? "softmax_rows_f" : class == 'd' ? "softmax_d" : "softmax_f";
+    const bool two = params->dtype != ACU_F32; /* bytes, of those that can be held */
+    const char *kernel = held           ? (two ? "softmax_rows_h" : "softmax_rows_s")
+                         : class == 'd' ? "softmax_d"
+                                        : "softmax_f";
     const int threads = params->group > ACUI_BLOCK ? ACUI_SOFTMAX_BLOCK : ACUI_BLOCK;
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
@@ -192,8 +195,11 @@ static acu_op *launch_loss(acu_planning *p, acui_softmax *params, const acu_tens
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
+    const char *kernel = class == 'd'                 ? "loss_d"
+                         : params->dtype == ACU_F32 ? "loss_s"
+                                                    : "loss_h";
     acu_op *op = acui_launch_of(
-        p, "cross_entropy", "acuda.softmax", class == 'd' ? "loss_d" : "loss_f",
+        p, "cross_entropy", "acuda.softmax", kernel,
         acui_blocks(params->kept_count, threads / params->group), threads, args, 4);
     return acu_op_nth(op, 0, p->site);
 }
