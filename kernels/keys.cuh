@@ -6,15 +6,18 @@
 #include "elements.cuh"
 
 /* Floating point as an integer of the same order: NaN above all, and both zeros equal. */
-template <typename T> ACUI_DEVICE T acui_real_key(T bits, T infinite)
+template <typename T> ACUI_DEVICE T acui_real_key(T bits, T infinite, T sign, T all)
 {
-    const T sign = (T)((T)1 << (sizeof(T) * 8 - 1));
-    T size = (T)(bits & (T)~sign);
+    const T size = (T)(bits & (T)~sign);
     if (size > infinite)
-        return (T)~(T)0;
+        return all;
     if (size == 0)
         return sign;
-    return bits & sign ? (T)~bits : (T)(bits | sign);
+    return bits & sign ? (T)(bits ^ all) : (T)(bits | sign);
+}
+template <typename T> ACUI_DEVICE T acui_real_key(T bits, T infinite)
+{
+    return acui_real_key<T>(bits, infinite, (T)((T)1 << (sizeof(T) * 8 - 1)), (T)~(T)0);
 }
 
 ACUI_DEVICE unsigned long long acui_key_of(const char *at, int dtype, bool descending)

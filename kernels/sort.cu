@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Sorting rows, stably. Rows of at most ACUI_SORT_SHORT elements are sorted by one block, in shared
- * memory. Longer ones go by one byte of the keys after the other: tiles count their digits, the
- * counts become places (digit after digit, tile after tile), and tiles move their elements there in
- * order.
+ * memory. Longer ones go by one byte of the keys after the other. One launch counts the digits of all
+ * passes; then each pass reads and writes the elements once: a block orders a tile of them by the
+ * digit in shared memory, learns from the blocks before it where its digits go, and writes them there.
  */
 #include "keys.cuh"
 
 #include "../src/ops/sort/params.h"
 
-enum { WARPS = ACUI_BLOCK / 32, ITEMS = ACUI_SORT_ITEMS, TILE = ACUI_SORT_TILE, DIGITS = ACUI_SORT_DIGITS };
+enum { DIGITS = ACUI_SORT_DIGITS };
 
 /* Puts element `place` of the row, or that number, to place i of the result. */
 ACUI_DEVICE void store(const acui_sort &p, char *out, const char *x, const long long *row, long long i,
@@ -77,11 +77,53 @@ template <typename K> ACUI_DEVICE void sort_short(char *out, const char *x, cons
 
 /* ---- long rows --------------------------------------------------------------------------------- */
 
+/* What a thread sees of another block's count is a word of its own, so no fence is needed. */
+ACUI_DEVICE unsigned look(const unsigned *at) { return *(const volatile unsigned *)at; }
+ACUI_DEVICE void show(unsigned *at, unsigned value) { *(volatile unsigned *)at = value; }
+
+/* Integers that have the order of some elements, which are their own bits. */
+template <typename K, int N> ACUI_DEVICE void order(const acui_sort &p, K (&key)[N])
+{
+    if (p.real) {
+#pragma unroll
+        for (int k = 0; k < N; k++)
+            key[k] = acui_real_key<K>(key[k], (K)p.infinite, (K)p.sign, (K)p.all);
+    }
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        key[k] ^= (K)p.turn;
+}
 template <typename K> ACUI_DEVICE unsigned digit_of(K key, int pass)
 {
     return (unsigned)(key >> (8 * pass)) & (DIGITS - 1);
 }
 
+/* One of two places in the workspace. */
+ACUI_DEVICE long long one_of(const long long (&at)[2], int which) { return which & 1 ? at[1] : at[0]; }
+
+template <typename K> ACUI_DEVICE const K *keys_of(const acui_sort &p, const char *work, const char *x, int pass)
+{
+    return pass == 0 && p.from_x ? (const K *)x : (const K *)(work + one_of(p.key, pass));
+}
+
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) sort_clear(char *work, const char *, char *, acui_sort p)
+{
+    uint4 *at = (uint4 *)(work + p.starts);
+    for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.cleared / 16;
+         i += (long long)gridDim.x * ACUI_BLOCK)
+        at[i] = make_uint4(0, 0, 0, 0);
+}
+
+/* An element's bits; a bool's are 0 or 1. */
+template <typename K> ACUI_DEVICE K bits_at(const acui_sort &p, const char *at)
+{
+    return (K)(p.dtype == ACU_BOOL ? *at != 0
+               : p.bytes == 1      ? *(const unsigned char *)at
+               : p.bytes == 2      ? *(const unsigned short *)at
+                                   : *(const K *)at);
+}
+
+/* Copies elements where they are not dense, or shorter than a K. */
 template <typename K> ACUI_DEVICE void sort_load(char *work, const char *x, const acui_sort &p)
 {
     K *keys = (K *)(work + p.key[0]);
@@ -91,148 +133,443 @@ template <typename K> ACUI_DEVICE void sort_load(char *work, const char *x, cons
         long long row[2], r = i / p.rows.count;
         acui_offsets<2>(p.rows.kept, p.rows.at, r, row);
         const char *at = x + (row[1] + (i - r * p.rows.count) * p.rows.stride[1]) * p.bytes;
-        keys[i] = (K)acui_key_of(at, p.dtype, p.descending);
+        keys[i] = bits_at<K>(p, at);
     }
 }
 
-/* Counts are in the order of row, digit, tile. */
-template <typename K> ACUI_DEVICE void sort_count(char *work, const acui_sort &p)
+/* How often each row has each digit, of all passes; `parts` blocks share a row. Where many digits are
+ * equal, neighbouring threads count in different words. */
+template <typename K> ACUI_DEVICE void sort_count(char *work, const char *x, const acui_sort &p)
 {
-    __shared__ unsigned count[DIGITS];
-    const long long row = blockIdx.x / p.tiles, tile = blockIdx.x - row * p.tiles;
-    const K *keys = (const K *)(work + p.key[p.pass & 1]) + row * p.rows.count;
-    unsigned *counts = (unsigned *)(work + p.counts) + row * DIGITS * p.tiles + tile;
-    count[threadIdx.x] = 0;
+    enum { COPIES = 4, PASSES = (int)sizeof(K) };
+    __shared__ unsigned count[PASSES * DIGITS * COPIES];
+    const long long row = blockIdx.x / p.parts, part = blockIdx.x - row * p.parts;
+    const K *keys = keys_of<K>(p, work, x, 0) + row * p.rows.count;
+    unsigned *starts = (unsigned *)(work + p.starts) + row * p.bytes * DIGITS;
+    const int copy = (int)threadIdx.x % COPIES;
+    for (int i = (int)threadIdx.x; i < p.bytes * DIGITS * COPIES; i += ACUI_BLOCK)
+        count[i] = 0;
     __syncthreads();
-    for (int k = 0; k < ITEMS; k++) {
-        const long long i = tile * TILE + k * ACUI_BLOCK + threadIdx.x;
-        if (i < p.rows.count)
-            atomicAdd(&count[digit_of(keys[i], p.pass)], 1u);
+    for (long long i = part * ACUI_BLOCK * 8; i < p.rows.count; i += p.parts * ACUI_BLOCK * 8) {
+        K key[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            const long long at = i + k * ACUI_BLOCK + threadIdx.x;
+            key[k] = at < p.rows.count ? keys[at] : 0;
+        }
+        order(p, key);
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            for (int pass = 0; i + k * ACUI_BLOCK + threadIdx.x < p.rows.count && pass < p.bytes; pass++)
+                atomicAdd(&count[(pass * DIGITS + (int)digit_of(key[k], pass)) * COPIES + copy], 1u);
     }
     __syncthreads();
-    counts[threadIdx.x * p.tiles] = count[threadIdx.x];
+    for (int i = (int)threadIdx.x; i < p.bytes * DIGITS; i += ACUI_BLOCK) {
+        const unsigned *own = count + i * COPIES;
+        const unsigned sum = own[0] + own[1] + own[2] + own[3];
+        if (sum)
+            atomicAdd(&starts[i], sum);
+    }
 }
 
-/* The sum over the block, and in *before that of the threads before this one. */
-ACUI_DEVICE unsigned block_sum(unsigned value, unsigned *before)
+/* The sum of the threads' values before this one's, of the first DIGITS threads of a block. */
+ACUI_DEVICE unsigned sum_before(unsigned value)
 {
-    __shared__ unsigned sums[WARPS];
+    __shared__ unsigned sums[DIGITS / 32];
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned run = value, total = 0, earlier = 0;
+    unsigned run = value, earlier = 0;
+#pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
         unsigned other = __shfl_up_sync(0xffffffffu, run, step);
         run += lane >= step ? other : 0;
     }
-    __syncthreads();
-    if (lane == 31)
+    if (lane == 31 && warp < DIGITS / 32)
         sums[warp] = run;
     __syncthreads();
-    for (unsigned w = 0; w < WARPS; w++) {
+#pragma unroll
+    for (unsigned w = 0; w < DIGITS / 32; w++)
         earlier += w < warp ? sums[w] : 0;
-        total += sums[w];
-    }
-    *before = earlier + run - value;
-    return total;
+    return earlier + run - value;
 }
 
-extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) sort_sums(char *work, acui_sort p)
+/* Each count becomes the place of the digit's first element in its row. */
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) sort_starts(char *work, const char *, char *, acui_sort p)
 {
-    const unsigned *counts = (const unsigned *)(work + p.counts);
-    unsigned sum = 0, before;
-    for (int k = 0; k < ITEMS; k++) {
-        const long long i = (long long)blockIdx.x * TILE + k * ACUI_BLOCK + threadIdx.x;
-        sum += i < p.counters ? counts[i] : 0;
+    unsigned *starts = (unsigned *)(work + p.starts);
+    for (long long u = blockIdx.x; u < p.rows.rows * p.bytes; u += gridDim.x) {
+        unsigned *own = &starts[u * DIGITS + threadIdx.x];
+        *own = sum_before(*own);
+        __syncthreads();
     }
-    sum = block_sum(sum, &before);
-    if (threadIdx.x == 0)
-        ((unsigned *)(work + p.sums))[blockIdx.x] = sum;
 }
 
-/* Each count becomes the sum of those before it: the place of the first element of its digit. */
-extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) sort_bases(char *work, acui_sort p)
+/* The lanes whose digit is this one's. */
+ACUI_DEVICE unsigned equal_digits(unsigned digit)
 {
-    unsigned *counts = (unsigned *)(work + p.counts);
-    const unsigned *sums = (const unsigned *)(work + p.sums);
-    const long long first = (long long)blockIdx.x * TILE + threadIdx.x * ITEMS;
-    unsigned base = 0, own = 0, before, value[ITEMS];
-    for (unsigned i = threadIdx.x; i < blockIdx.x; i += ACUI_BLOCK)
-        base += sums[i];
-    base = block_sum(base, &before);
+    unsigned equal = 0xffffffffu;
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        value[k] = first + k < p.counters ? counts[first + k] : 0;
-        own += value[k];
+    for (int bit = 0; bit < 8; bit++) {
+        const bool own = (digit & 1u << bit) != 0;
+        equal &= __ballot_sync(0xffffffffu, own) ^ (own ? 0 : 0xffffffffu);
     }
-    block_sum(own, &before);
-    before += base;
+    return equal;
+}
+
+/*
+ * One pass over the rows, tile after tile, in the order in which blocks begin, so that a block waits
+ * only for blocks that run already. A tile needs to know how many elements before it have each digit:
+ * each block shows its own counts (with COUNT), and the sum up to itself as soon as it knows it (plus
+ * 1), and adds up what blocks before it show, until it finds a sum.
+ */
+enum { THREADS = ACUI_SORT_THREADS, WARPS = THREADS / 32 };
+const unsigned COUNT = 0x80000000u;
+
+ACUI_DEVICE unsigned elements_before(unsigned *shown, long long tile, long long tiles, unsigned own)
+{
+    unsigned before = 0, seen;
+    if (tile > 0)
+        show(shown, COUNT | own);
+    for (long long back = 1; back <= tile; back++) {
+        const unsigned *at = shown - back * DIGITS;
+        do
+            seen = look(at);
+        while (seen == 0);
+        before += seen & COUNT ? seen & ~COUNT : seen - 1;
+        if (!(seen & COUNT))
+            break;
+    }
+    if (tile < tiles - 1) /* the last sum may be 2^31 - 1, and nobody needs it */
+        show(shown, before + own + 1);
+    return before;
+}
+
+/* PLACES: they move with the elements. */
+template <typename K, bool PLACES> struct tile_of {
+    static const int ITEMS = ACUI_SORT_TILE_BYTES / (int)sizeof(K) / THREADS, TILE = ITEMS * THREADS;
+
+    /* Of the thread's elements, k is number 32 k of the tile from `own` on. */
+    ACUI_DEVICE int own() { return (int)threadIdx.x / 32 * (ITEMS * 32) + (int)threadIdx.x % 32; }
+
+    /* The digits of a thread's keys above their ranks among equal digits of its warp, in the order of
+     * memory; and how many the warp has of each. What is beyond the end counts as last. */
+    ACUI_DEVICE void rank(const acui_sort &p, const K (&from)[ITEMS], int here, unsigned (&place)[ITEMS],
+                          unsigned *count)
+    {
+        const unsigned lane = threadIdx.x % 32;
+        K key[ITEMS];
+        for (int d = (int)lane; d < DIGITS; d += 32)
+            count[d] = 0;
 #pragma unroll
-    for (int k = 0; k < ITEMS; k++)
-        if (first + k < p.counters) {
-            counts[first + k] = before;
-            before += value[k];
+        for (int k = 0; k < ITEMS; k++)
+            key[k] = from[k];
+        order(p, key);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            place[k] = here == TILE || own() + 32 * k < here ? digit_of(key[k], p.pass) : DIGITS - 1;
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const unsigned digit = place[k], equal = equal_digits(digit), run = count[digit];
+            const unsigned earlier = (unsigned)__popc(equal & ((1u << lane) - 1));
+            __syncwarp();
+            if (earlier == 0)
+                count[digit] = run + (unsigned)__popc(equal);
+            __syncwarp();
+            place[k] = digit << 16 | (run + earlier);
         }
-}
+    }
 
-/* Each warp ranks its part of the tile, 32 elements after another, among equal digits. */
-template <typename K> ACUI_DEVICE void sort_move(char *work, const acui_sort &p)
-{
-    __shared__ unsigned count[WARPS][DIGITS];
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const long long row = blockIdx.x / p.tiles, tile = blockIdx.x - row * p.tiles;
-    const int from = p.pass & 1;
-    const K *keys = (const K *)(work + p.key[from]) + row * p.rows.count;
-    const unsigned *places = (const unsigned *)(work + p.place[from]) + row * p.rows.count;
-    K *keys_to = (K *)(work + p.key[1 - from]), key[ITEMS];
-    unsigned *places_to = (unsigned *)(work + p.place[1 - from]), rank[ITEMS];
-    const long long first = tile * TILE + warp * (ITEMS * 32) + lane;
-    for (int k = 0; k < WARPS; k++)
-        count[k][threadIdx.x] = 0;
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const bool valid = first + k * 32 < p.rows.count;
-        key[k] = valid ? keys[first + k * 32] : 0;
-        const unsigned digit = valid ? digit_of(key[k], p.pass) : DIGITS;
-        const unsigned equal = __match_any_sync(0xffffffffu, digit);
-        const unsigned earlier = (unsigned)__popc(equal & ((1u << lane) - 1));
-        unsigned run = 0;
-        if (valid)
-            run = count[warp][digit];
-        __syncwarp();
-        if (valid && earlier == 0)
-            count[warp][digit] = run + (unsigned)__popc(equal);
-        __syncwarp();
-        rank[k] = run + earlier;
+    /* By the first DIGITS threads: counts of warps become places in the tile, and starts[digit] what to
+     * add to these for a place in the row. */
+    ACUI_DEVICE void places(const acui_sort &p, char *work, unsigned (*count)[DIGITS], unsigned *starts, unsigned row,
+                            unsigned tile)
+    {
+        const unsigned d = threadIdx.x;
+        unsigned own = 0;
+        for (int w = 0; w < WARPS && d < DIGITS; w++) {
+            const unsigned next = count[w][d];
+            count[w][d] = own;
+            own += next;
+        }
+        const unsigned first = sum_before(own);
+        if (d >= DIGITS)
+            return;
+        for (int w = 0; w < WARPS; w++)
+            count[w][d] += first;
+        const long long unit = (row * p.tiles + tile) * DIGITS + d;
+        ((unsigned *)(work + one_of(p.shown, p.pass + 1)))[unit] = 0; /* for the next pass */
+        unsigned *shown = (unsigned *)(work + one_of(p.shown, p.pass)) + unit;
+        const unsigned before = elements_before(shown, tile, p.tiles, own);
+        starts[d] = ((const unsigned *)(work + p.starts))[(row * p.bytes + p.pass) * DIGITS + d] + before - first;
     }
-    __syncthreads();
-    unsigned base = ((const unsigned *)(work + p.counts))[(row * DIGITS + threadIdx.x) * p.tiles + tile];
-    for (int k = 0; k < WARPS; k++) {
-        const unsigned own = count[k][threadIdx.x];
-        count[k][threadIdx.x] = base;
-        base += own;
-    }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        const long long i = first + k * 32;
-        if (i >= p.rows.count)
-            continue;
-        const unsigned to = count[warp][digit_of(key[k], p.pass)] + rank[k];
-        keys_to[to] = key[k];
-        places_to[to] = p.pass == 0 ? (unsigned)i : places[i];
-    }
-}
 
-extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
-    sort_store(char *out, const char *x, const char *work, acui_sort p)
+    ACUI_DEVICE void move(char *out, char *work, const char *x, const acui_sort &p)
+    {
+        const int counts = (int)sizeof(unsigned) * WARPS * DIGITS, keys = TILE * (int)sizeof(K);
+        __shared__ __align__(16) char memory[keys > counts ? keys : counts];
+        __shared__ unsigned starts[DIGITS], turn;
+        unsigned(*count)[DIGITS] = (unsigned(*)[DIGITS])memory, place[ITEMS];
+        const unsigned warp = threadIdx.x / 32;
+        if (threadIdx.x == 0)
+            turn = atomicAdd((unsigned *)(work + p.turns) + p.pass, 1u);
+        __syncthreads();
+        const unsigned row = turn / (unsigned)p.tiles, tile = turn - row * (unsigned)p.tiles;
+        const int here = (int)min((long long)TILE, p.rows.count - (long long)tile * TILE);
+        const K *from = keys_of<K>(p, work, x, p.pass) + row * p.rows.count + tile * TILE + own();
+        K key[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            key[k] = own() + 32 * k < here ? from[32 * k] : 0;
+        rank(p, key, here, place, count[warp]);
+        __syncthreads();
+        places(p, work, count, starts, row, tile);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            place[k] = (place[k] & 0xffffu) + count[warp][place[k] >> 16];
+        __syncthreads();
+        put(out, work, p, (K *)memory, key, place, starts, row * p.rows.count, tile * TILE, here);
+    }
+
+    /* Through shared memory, so that what is neighbours there is so in the row, which begins at `row`. */
+    ACUI_DEVICE void put(char *out, char *work, const acui_sort &p, K *held, const K (&key)[ITEMS],
+                         const unsigned (&place)[ITEMS], const unsigned *starts, long long row, unsigned first,
+                         int here)
+    {
+        const bool last = p.pass == p.bytes - 1;
+        K *keys = (last && p.to_out ? (K *)out : (K *)(work + one_of(p.key, p.pass + 1))) + row;
+        unsigned at[ITEMS];
+        K of[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            held[place[k]] = key[k];
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            of[k] = held[k * THREADS + (int)threadIdx.x];
+        order(p, of);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            at[k] = (unsigned)(k * THREADS) + threadIdx.x + starts[digit_of(of[k], p.pass)];
+#pragma unroll
+        for (int k = 0; k < ITEMS && !(last && PLACES); k++)
+            if (k * THREADS + (int)threadIdx.x < here)
+                keys[at[k]] = held[k * THREADS + (int)threadIdx.x];
+        if (PLACES)
+            put_places(out, work, p, (unsigned *)held, place, at, row, first, here);
+    }
+
+    ACUI_DEVICE void put_places(char *out, char *work, const acui_sort &p, unsigned *held,
+                                const unsigned (&place)[ITEMS], const unsigned (&at)[ITEMS], long long row,
+                                unsigned first, int here)
+    {
+        const unsigned *from = (const unsigned *)(work + one_of(p.place, p.pass)) + row + first;
+        unsigned *to = (unsigned *)(work + one_of(p.place, p.pass + 1)) + row;
+        const bool last = p.pass == p.bytes - 1;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const int i = own() + 32 * k;
+            held[place[k]] = p.pass == 0 ? first + (unsigned)i : i < here ? from[i] : 0;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) {
+            const int i = k * THREADS + (int)threadIdx.x;
+            if (i >= here)
+                continue;
+            if (last && p.to_out)
+                ((long long *)out)[row + at[k]] = held[i];
+            else
+                to[at[k]] = held[i];
+        }
+    }
+};
+
+/* Results that are not dense, or shorter than a K. */
+template <typename K> ACUI_DEVICE void sort_store(char *out, const char *work, const acui_sort &p)
 {
-    const unsigned *places = (const unsigned *)(work + p.place[p.pass & 1]);
+    const char *keys = work + one_of(p.key, p.bytes);
+    const unsigned *places = (const unsigned *)(work + one_of(p.place, p.bytes));
     const long long all = p.rows.rows * p.rows.count;
     for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < all;
          i += (long long)gridDim.x * ACUI_BLOCK) {
-        long long row[2], r = i / p.rows.count;
-        acui_offsets<2>(p.rows.kept, p.rows.at, r, row);
-        store(p, out, x, row, i - r * p.rows.count, places[i]);
+        long long row[1], r = i / p.rows.count;
+        acui_offsets<1>(p.rows.kept, p.rows.at, r, row);
+        const long long to = row[0] + (i - r * p.rows.count) * p.rows.stride[0];
+        if (p.places)
+            ((long long *)out)[to] = places[i];
+        else
+            acui_move_element(out, to, keys + i * sizeof(K), 0, p.bytes);
+    }
+}
+
+/* ---- the first of a row ------------------------------------------------------------------------ */
+
+/*
+ * Which are the first `first` elements of each row, in the order of memory: first those before an element
+ * of key `least`, then some of that key, of which the row may have more. Its bytes are found one after the
+ * other, the upper ones first: how many elements that begin with those known have each byte.
+ */
+enum { FEW = 8, STEP = FEW * ACUI_BLOCK };
+struct found { /* of a row */
+    unsigned long long least; /* the bytes that are known */
+    unsigned left;            /* how many are taken of those that begin with them */
+};
+
+template <typename K> struct first_of {
+    /* Elements i + 256 k of a row, of `count`. */
+    ACUI_DEVICE void read(const acui_sort &p, const char *row, long long i, long long count, K (&key)[FEW])
+    {
+        const long long step = p.rows.stride[1] * p.bytes;
+#pragma unroll
+        for (int k = 0; k < FEW; k++) {
+            const long long at = i + k * ACUI_BLOCK;
+            key[k] = at < count ? bits_at<K>(p, row + at * step) : 0;
+        }
+        order(p, key);
+    }
+    ACUI_DEVICE const char *row_at(const acui_sort &p, const char *x, long long row)
+    {
+        long long at[2];
+        acui_offsets<2>(p.rows.kept, p.rows.at, row, at);
+        return x + at[1] * p.bytes;
+    }
+    ACUI_DEVICE const found &found_of(const acui_sort &p, const char *work, long long row)
+    {
+        return ((const found *)(work + p.found))[row];
+    }
+
+    ACUI_DEVICE void count(char *work, const char *x, const acui_sort &p)
+    {
+        enum { COPIES = 8 };
+        __shared__ unsigned counts[DIGITS * COPIES];
+        const long long row = blockIdx.x / p.parts, part = blockIdx.x - row * p.parts;
+        const char *from = row_at(p, x, row);
+        const bool all = p.pass == p.bytes - 1;
+        const K least = all ? 0 : (K)found_of(p, work, row).least;
+        for (int d = (int)threadIdx.x; d < DIGITS * COPIES; d += ACUI_BLOCK)
+            counts[d] = 0;
+        __syncthreads();
+        for (long long i = part * STEP + threadIdx.x; i < p.rows.count; i += p.parts * STEP) {
+            K key[FEW];
+            read(p, from, i, p.rows.count, key);
+#pragma unroll
+            for (int k = 0; k < FEW; k++)
+                if (i + k * ACUI_BLOCK < p.rows.count && (all || key[k] >> (8 * (p.pass + 1)) == least))
+                    atomicAdd(&counts[digit_of(key[k], p.pass) * COPIES + threadIdx.x % COPIES], 1u);
+        }
+        __syncthreads();
+        unsigned sum = 0;
+        for (int c = 0; c < COPIES; c++)
+            sum += counts[threadIdx.x * COPIES + (unsigned)c];
+        if (sum)
+            atomicAdd((unsigned *)(work + p.starts) + row * DIGITS + threadIdx.x, sum);
+    }
+
+    /* How many of each part are before `least`, and how many are of that key. */
+    ACUI_DEVICE void parts(char *work, const char *x, const acui_sort &p)
+    {
+        __shared__ unsigned sums[2];
+        const long long row = blockIdx.x / p.parts, part = blockIdx.x - row * p.parts;
+        const long long end = min((part + 1) * p.part, p.rows.count);
+        const char *from = row_at(p, x, row);
+        const K least = (K)found_of(p, work, row).least;
+        unsigned before = 0, equal = 0;
+        if (threadIdx.x < 2)
+            sums[threadIdx.x] = 0;
+        __syncthreads();
+        for (long long i = part * p.part + threadIdx.x; i < end; i += STEP) {
+            K key[FEW];
+            read(p, from, i, end, key);
+#pragma unroll
+            for (int k = 0; k < FEW; k++) {
+                before += i + k * ACUI_BLOCK < end && key[k] < least;
+                equal += i + k * ACUI_BLOCK < end && key[k] == least;
+            }
+        }
+        if (before)
+            atomicAdd(&sums[0], before);
+        if (equal)
+            atomicAdd(&sums[1], equal);
+        __syncthreads();
+        if (threadIdx.x < 2)
+            ((unsigned *)(work + p.counted))[blockIdx.x * 2 + threadIdx.x] = sums[threadIdx.x];
+    }
+
+    /* Writes the places of a part's elements. */
+    ACUI_DEVICE void take(char *work, const char *x, char *out, const acui_sort &p)
+    {
+        __shared__ unsigned at[2]; /* where the next goes: of those before, and of that key */
+        const long long row = blockIdx.x / p.parts, part = blockIdx.x - row * p.parts;
+        const long long end = min((part + 1) * p.part, p.rows.count);
+        const unsigned *counted = (const unsigned *)(work + p.counted) + row * p.parts * 2;
+        const unsigned first = (unsigned)p.first, before = first - found_of(p, work, row).left;
+        const char *from = row_at(p, x, row);
+        const K least = (K)found_of(p, work, row).least;
+        long long *places = (long long *)out + row * p.first;
+        if (threadIdx.x < 2)
+            at[threadIdx.x] = threadIdx.x ? before : 0;
+        __syncthreads();
+        for (long long i = threadIdx.x; i < part * 2; i += ACUI_BLOCK)
+            if (counted[i])
+                atomicAdd(&at[i % 2], counted[i]);
+        __syncthreads();
+        if (counted[part * 2] == 0 && (counted[part * 2 + 1] == 0 || at[1] >= first))
+            return;
+        for (long long i = part * p.part; i < end; i += ACUI_BLOCK) {
+            const long long place = i + threadIdx.x;
+            K key[1] = {place < end ? bits_at<K>(p, from + place * p.rows.stride[1] * p.bytes) : (K)0};
+            order(p, key);
+            const bool less = place < end && key[0] < least, equal = place < end && key[0] == least;
+            const unsigned less_at = at[0] + rank(less), equal_at = at[1] + rank(equal);
+            if (less)
+                places[less_at] = place;
+            if (equal && equal_at < first)
+                places[equal_at] = place;
+            __syncthreads();
+            if (threadIdx.x == ACUI_BLOCK - 1) {
+                at[0] = less_at + less;
+                at[1] = equal_at + equal;
+            }
+            __syncthreads();
+        }
+    }
+
+    /* How many threads before this one say so. */
+    ACUI_DEVICE unsigned rank(bool flag)
+    {
+        __shared__ unsigned sums[ACUI_BLOCK / 32];
+        const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        const unsigned set = __ballot_sync(0xffffffffu, flag);
+        unsigned earlier = (unsigned)__popc(set & ((1u << lane) - 1));
+        __syncthreads();
+        if (lane == 0)
+            sums[warp] = (unsigned)__popc(set);
+        __syncthreads();
+        for (unsigned w = 0; w < warp; w++)
+            earlier += sums[w];
+        return earlier;
+    }
+};
+
+/* One byte more of each row's key is known. */
+extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) first_pick(char *work, const char *, char *, acui_sort p)
+{
+    const bool none = p.pass == p.bytes - 1;
+    for (long long row = blockIdx.x; row < p.rows.rows; row += gridDim.x) {
+        found *of = (found *)(work + p.found) + row;
+        unsigned *counts = (unsigned *)(work + p.starts) + row * DIGITS;
+        const unsigned own = counts[threadIdx.x], left = none ? (unsigned)p.first : of->left;
+        const unsigned before = sum_before(own);
+        const unsigned long long known = none ? 0 : of->least;
+        __syncthreads();
+        if (before < left && left - before <= own) {
+            of->least = known << 8 | threadIdx.x;
+            of->left = left - before;
+        }
+        counts[threadIdx.x] = 0;
+        __syncthreads();
     }
 }
 
@@ -243,19 +580,44 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)
         sort_short<K>(out, x, p);                                                                  \
     }                                                                                              \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
-        sort_load_##bytes(char *work, const char *x, acui_sort p)                                  \
+        sort_load_##bytes(char *work, const char *x, char *, acui_sort p)                          \
     {                                                                                              \
         sort_load<K>(work, x, p);                                                                  \
     }                                                                                              \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
-        sort_count_##bytes(char *work, acui_sort p)                                                \
+        sort_count_##bytes(char *work, const char *x, char *, acui_sort p)                         \
     {                                                                                              \
-        sort_count<K>(work, p);                                                                    \
+        sort_count<K>(work, x, p);                                                                 \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS, ACUI_SORT_AT_ONCE)                       \
+        sort_move_##bytes(char *work, const char *x, char *out, acui_sort p)                       \
+    {                                                                                              \
+        tile_of<K, false>::move(out, work, x, p);                                                  \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(THREADS, ACUI_SORT_AT_ONCE)                       \
+        sort_places_##bytes(char *work, const char *x, char *out, acui_sort p)                     \
+    {                                                                                              \
+        tile_of<K, true>::move(out, work, x, p);                                                   \
     }                                                                                              \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
-        sort_move_##bytes(char *work, acui_sort p)                                                 \
+        sort_store_##bytes(char *work, const char *, char *out, acui_sort p)                       \
     {                                                                                              \
-        sort_move<K>(work, p);                                                                     \
+        sort_store<K>(out, work, p);                                                               \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        first_count_##bytes(char *work, const char *x, char *, acui_sort p)                        \
+    {                                                                                              \
+        first_of<K>::count(work, x, p);                                                            \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        first_parts_##bytes(char *work, const char *x, char *, acui_sort p)                        \
+    {                                                                                              \
+        first_of<K>::parts(work, x, p);                                                            \
+    }                                                                                              \
+    extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
+        first_take_##bytes(char *work, const char *x, char *out, acui_sort p)                      \
+    {                                                                                              \
+        first_of<K>::take(work, x, out, p);                                                        \
     }
 ACUI_X(4, unsigned)
 ACUI_X(8, unsigned long long)

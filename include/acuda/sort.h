@@ -9,8 +9,9 @@
  * operands (SHARED).
  *
  * Rows of at most 2,048 elements take one launch. Longer ones are sorted by one byte of the
- * elements after the other, in temporary memory of 16 bytes for each element (of elements of 8
- * bytes: 24), and a little more. Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, LIMIT, and
+ * elements after the other, each of which reads and writes them once. acu_sort takes temporary
+ * memory of 8 bytes for each element (of elements of 8 bytes: 16), acu_argsort of 8 more, and a
+ * little more. Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, LIMIT, and
  * those of launches.
  */
 #ifndef ACUDA_SORT_H
@@ -51,7 +52,8 @@ ACU_API acu_op *acu_op_argsort_segments(acu_op *x, acu_op *offsets, acu_sort_ord
 
 /* The first `count` of the sorted elements along a dimension: the smallest if ascending, the
  * largest if descending. Yields two values, these elements and, as i64, their places in x:
- * [3, 1000] with count 5 along -1 gives [3, 5] and [3, 5]. SHAPE if there are not so many. */
+ * [3, 1000] with count 5 along -1 gives [3, 5] and [3, 5]. SHAPE if there are not so many. At most
+ * a quarter of a last dimension of more than 4,096 is found without sorting all of it. */
 #define acu_topk(x, count, dimension, order)                                                       \
     acu_op_topk(ACU_OPERAND(x), (count), (dimension), (order), ACU_SITE)
 ACU_API acu_op *acu_op_topk(acu_op *x, int64_t count, int dimension, acu_sort_order order,

@@ -44,6 +44,37 @@ static void sorted_and_stable(void **state)
     acu_tensor_release(x);
 }
 
+/* Rows of several tiles, or parts of one; many elements or digits are equal, or none. */
+static void long_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, LONGEST = 3 * 8192 };
+    static uint32_t of[ROWS * LONGEST];
+    static const int64_t lengths[] = {2049, 8191, 8192, 8193, LONGEST - 1, LONGEST};
+    for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
+        for (int few = 0; few < 3; few++) {
+            const int64_t length = lengths[n];
+            for (int64_t i = 0; i < ROWS * length; i++)
+                of[i] = few ? (uint32_t)i * 2654435761u >> (few == 1 ? 0 : 31) : 5;
+            const acu_shape shape = ACU_SHAPE(ROWS, length);
+            acu_tensor *x = tensor_with(device, ACU_U32, shape, of);
+            uint32_t *have = result_of(device, acu_sort(x, 1, ACU_ASCENDING), ACU_U32, shape);
+            int64_t *at = result_of(device, acu_argsort(x, 1, ACU_DESCENDING), ACU_I64, shape);
+            for (int64_t i = 0; i < ROWS * length; i++) {
+                const int64_t row = i / length * length;
+                assert_true(at[i] >= 0 && at[i] < length);
+                assert_int_equal(of[row + at[i]], have[row + length - 1 - (i - row)]);
+                const uint32_t last = i > row ? of[row + at[i - 1]] : UINT32_MAX;
+                assert_true(of[row + at[i]] <= last);
+                if (i > row && of[row + at[i]] == last)
+                    assert_true(at[i - 1] < at[i]); /* so no place comes twice */
+            }
+            free(have);
+            free(at);
+            acu_tensor_release(x);
+        }
+}
+
 static void scanned(void **state)
 {
     (void)state;
@@ -121,7 +152,8 @@ static void ways(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {DEVICE_TEST(sorted_and_stable), DEVICE_TEST(scanned),
-                                       DEVICE_TEST(refused), DEVICE_TEST(ways)};
+    const struct CMUnitTest tests[] = {DEVICE_TEST(sorted_and_stable), DEVICE_TEST(long_rows),
+                                       DEVICE_TEST(scanned), DEVICE_TEST(refused),
+                                       DEVICE_TEST(ways)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

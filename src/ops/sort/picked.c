@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is made of sorted elements, by other operations: sort_by, topk, quantile. */
-#include "ops/ops.h"
-
-#include "ops/sort/params.h"
+#include "ops/sort/sort.h"
 
 #include <acuda/arrange.h>
 #include <acuda/index.h>
-#include <acuda/sort.h>
 
 #include <inttypes.h>
 
@@ -65,51 +62,23 @@ acu_op *acu_op_sort_by(acu_op *keys, acu_op *values, int dimension, acu_sort_ord
 
 /* ---- the first of them ----------------------------------------------------------------------- */
 
-/* Whether the first of pieces that a block sorts by itself are far fewer than the whole. */
-static bool in_pieces(acu_shape shape, int d, int64_t count)
+/* Whether the first are far fewer than the whole of a last dimension that takes many launches to
+ * sort. */
+static bool are_few(acu_shape shape, int d, int64_t count)
 {
-    return count > 0 && count <= ACUI_SORT_SHORT / 4 && d == shape.rank - 1 &&
-           shape.rank < ACU_MAX_RANK && shape.dim[d] >= 4 * ACUI_SORT_SHORT;
+    return count > 0 && d == shape.rank - 1 && shape.dim[d] > 2 * ACUI_SORT_SHORT &&
+           count <= shape.dim[d] / 4 && acu_shape_elements(shape) <= INT32_MAX;
 }
 
-/* The joined pieces' values or places, and those of the rest, which is no whole piece. */
-static acu_op *with_rest(acu_op *x, acu_op *rest, acu_shape joined, acu_site site)
+/* Values and places of the first, sorted: equal ones are in order already. */
+static acu_op *first_sorted(acu_op *x, int64_t count, acu_sort_order order, acu_site site)
 {
-    x = acu_op_reshape(x, joined, site);
-    return rest ? acu_op_concat(-1, (acu_op *const[]){x, rest}, 2, site) : x;
-}
-
-/*
- * The first `count` of a long last dimension are among the first of each piece of it and the rest.
- * Equal elements stay in order, since pieces follow each other as their elements do.
- */
-static acu_op *first_of_pieces(acu_op *x, acu_shape shape, int64_t count, acu_sort_order order,
-                               acu_site site)
-{
-    const int d = shape.rank - 1;
-    const int64_t n = shape.dim[d], pieces = n / ACUI_SORT_SHORT, whole = pieces * ACUI_SORT_SHORT;
-    acu_shape cut = shape, joined = shape, left = shape;
-    acu_op *rest = NULL, *rest_places = NULL, *of[2];
-    cut.dim[cut.rank++] = ACUI_SORT_SHORT;
-    cut.dim[d] = pieces;
-    joined.dim[d] = pieces * count;
-    left.dim[d] = n - whole;
-    if (n > whole) {
-        acu_op *numbers = acu_op_arange(ACU_I64, (double)whole, (double)n, 1, site);
-        rest = part(acu_op_retain(x), shape, d, whole, n, site);
-        rest_places = acu_op_broadcast_to(numbers, left, site);
-    }
-    acu_op *main = acu_op_reshape(part(x, shape, d, 0, whole, site), cut, site);
-    acu_op *sorted = acu_op_argsort(acu_op_retain(main), -1, order, site);
-    acu_op *few = part(sorted, cut, d + 1, 0, count, site);
-    acu_op *places = acu_op_elementwise(ACU_OP_COPY, &few, 1, site);
-    acu_op *values = acu_op_gather(main, -1, acu_op_retain(places), site);
-    acu_op *starts = acu_op_arange(ACU_I64, 0, (double)whole, ACUI_SORT_SHORT, site);
-    starts = acu_op_reshape(starts, ACU_SHAPE(pieces, 1), site);
-    places = with_rest(two(ACU_OP_ADD, places, starts, site), rest_places, joined, site);
-    values = with_rest(values, rest, joined, site);
-    acu_op_unzip(acu_op_topk(values, count, -1, order, site), of, 2, site);
-    return acu_op_zip((acu_op *const[]){of[0], acu_op_gather(places, -1, of[1], site)}, 2, site);
+    acu_op *places = acui_first_places(acu_op_retain(x), count, order, site);
+    acu_op *values = acu_op_gather(x, -1, acu_op_retain(places), site);
+    acu_op *sorted = acu_op_argsort(acu_op_retain(values), -1, order, site);
+    values = acu_op_gather(values, -1, acu_op_retain(sorted), site);
+    places = acu_op_gather(places, -1, sorted, site);
+    return acu_op_zip((acu_op *const[]){values, places}, 2, site);
 }
 
 static acu_op *plan_topk(acu_planning *p)
@@ -131,8 +100,8 @@ static acu_op *plan_topk(acu_planning *p)
                            r->count, r->dimension, acui_value_words(&p->values[0], words),
                            shape.dim[d]);
     acu_op *taken = acu_op_take(&p->values[0], p->site);
-    if (in_pieces(shape, d, r->count))
-        return first_of_pieces(taken, shape, r->count, r->order, p->site);
+    if (are_few(shape, d, r->count))
+        return first_sorted(taken, r->count, r->order, p->site);
     acu_op *sorted = acu_op_argsort(acu_op_retain(taken), d, r->order, p->site);
     acu_op *few = part(sorted, shape, d, 0, r->count, p->site);
     acu_op *places = acu_op_elementwise(ACU_OP_COPY, &few, 1, p->site); /* not the whole's memory */

@@ -54,6 +54,14 @@ for width, few in ((20001, 64), (16384, 3), (20001, 512)):
             have = run_all(op("topk", "xnii", tensor(x[:, :width], layout), few, -1, order), 2)
             same(have[1], places)
             same(have[0], np.take_along_axis(x[:, :width], places, -1))
+for n, dtype in enumerate(ALL):  # several tiles of several rows; dense, and not
+    for values in ((-3000, 3000), (0, 2)):
+        x = special(numbers(dtype, (3, 17000 + 33 * n), *values))
+        for order in (0, 1):
+            places = order_of(x, 1, order)
+            layout = LAYOUTS[(n + order) % 4]
+            same(run(op("sort", "xii", tensor(x, layout), 1, order)), np.take_along_axis(x, places, 1), (dtype, values))
+            same(run(op("argsort", "xii", tensor(x), 1, order)), places.astype(np.int64), (dtype, values))
 print("sort, argsort, sort_by, topk")
 
 for dtype in FLOATS:
