@@ -155,6 +155,20 @@ template <typename E, typename I> struct mover {
         for (int j = 0; j < COUNT; j++)
             V::put(word, j, one(x + j));
     }
+    /* The same where each place comes several times in a row. */
+    ACUI_MEMBER void repeated(I x, unsigned (&word)[4]) const
+    {
+        const I period = (I)m.period[last], y = quotient(m, last, x);
+        const char *at = from + (long long)y * stride;
+        I left = (y + 1) * period - x;
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) {
+            V::put(word, j, *(const E *)at);
+            left--;
+            at += left ? 0 : stride;
+            left = left ? left : period;
+        }
+    }
     ACUI_MEMBER void load(I x, unsigned (&word)[4]) const
     {
         if constexpr (wide) {
@@ -162,6 +176,10 @@ template <typename E, typename I> struct mover {
             return;
         }
         const I end = x + COUNT;
+        if (m.mode[last] == ACUI_MOVE_DIVIDE && x >= span.low && end <= span.high) {
+            repeated(x, word);
+            return;
+        }
         const bool close = stride == BYTES || stride == -BYTES;
         if (close && x >= span.low && end <= span.high) {
             const I y = source_of<I>(m, last, x), along = source_of<I>(m, last, end - 1) - y;

@@ -67,6 +67,14 @@ print("roll, repeat, flip, tile, pad, tril, triu")
 
 x = numbers("float32", (3, 4))
 same(run(op("tile", "xs", tensor(x), (2, 1, 3))), np.tile(x, (2, 1, 3)))
+for dtype, width in (("float32", 256), ("int8", 1025), ("float64", 700)):  # long rows, and nearly
+    long = numbers(dtype, (3, width))
+    for times in ((3,), (2, 2), (2, 1, 1, 2)):
+        for layout in LAYOUTS:
+            same(run(op("tile", "xs", tensor(long, layout), times)), np.tile(long, times), (dtype, times, layout))
+            same(run_into(op("tile", "xs", tensor(long), times), np.tile(long, times), layout), np.tile(long, times))
+    for times in (2, 5, 40):
+        same(run(op("repeat", "xin", tensor(long), 1, times)), np.repeat(long, times, 1), (dtype, times))
 for n, width in ((1, 5), (2, 9), (5, 23)):  # further than the tensor is long, several times over
     x = numbers("int16", (n,))
     for i, mode in enumerate(MODES):
