@@ -18,6 +18,8 @@ typedef struct subject {
     acu_tensor *flat, *part, *order;   /* all of it, a quarter, and rows in another order */
     acu_tensor *half[2], *targets;     /* f16, a matrix of half the side; a class for each row */
     acu_tensor *keys;                  /* for each element of the quarter */
+    acu_tensor *words, *few;           /* as many u32; a sixteenth of all */
+    acu_tensor *weight, *bias;         /* of the f16 matrix' columns */
     int64_t side;
     size_t copied; /* by the twin */
     acu_op *(*make)(struct subject *s);
@@ -135,19 +137,31 @@ static acu_op *sort_part(subject *s)
 {
     return acu_sort(s->part, 0, ACU_ASCENDING);
 }
+static acu_op *sort_words(subject *s)
+{
+    return acu_sort(s->words, 0, ACU_ASCENDING);
+}
+static acu_op *argsort_words(subject *s)
+{
+    return acu_argsort(s->words, 0, ACU_ASCENDING);
+}
 static acu_op *topk(subject *s)
 {
     return acu_first(acu_topk(s->part, 64, 0, ACU_DESCENDING));
+}
+static acu_op *topk_few(subject *s)
+{
+    return acu_first(acu_topk(s->few, 64, 0, ACU_DESCENDING));
 }
 
 /* In half precision, of an eighth of the bytes: 8,192 x 8,192. */
 static acu_op *layer_norm(subject *s)
 {
-    return acu_into(s->half[1], acu_layer_norm(s->half[0], 1.5, 0.5, 1e-5));
+    return acu_into(s->half[1], acu_layer_norm(s->half[0], s->weight, s->bias, 1e-5));
 }
 static acu_op *rms_norm(subject *s)
 {
-    return acu_into(s->half[1], acu_rms_norm(s->half[0], 1.5, 1e-5));
+    return acu_into(s->half[1], acu_rms_norm(s->half[0], s->weight, 1e-5));
 }
 static acu_op *softmax(subject *s)
 {
@@ -191,7 +205,10 @@ static const struct {
     {"cumsum of rows, f32", cumsum_rows, 2, 0.85},
     {"cumsum of columns, f32", cumsum_columns, 2, 0.85},
     {"sort of a quarter (2^26), f32", sort_part, 0.5, 0},
+    {"sort of a quarter, u32", sort_words, 0.5, 0},
+    {"argsort of a quarter, u32", argsort_words, 1, 0},
     {"top 64 of a quarter, f32", topk, 0.25, 0},
+    {"top 64 of a sixteenth (2^24), f32", topk_few, 0.0625, 0},
     {"layer norm, 8192 x 8192 f16", layer_norm, 0.25, 0.90},
     {"rms norm, 8192 x 8192 f16", rms_norm, 0.25, 0.90},
     {"softmax, 8192 x 8192 f16", softmax, 0.25, 0.90},
@@ -202,6 +219,17 @@ static const struct {
     {"where, f32", where, 3.25, 0.90},
     {"clamp, f32", clamp, 2, 0.90},
 };
+
+static void open_parts(subject *s)
+{
+    const int64_t quarter = s->side * s->side / 4;
+    acu_op *words = acu_randint(ACU_U32, ACU_SHAPE(quarter), 0, (int64_t)1 << 32, 6, 0);
+    MUST(acu_sync(s->b->device, words, &s->words));
+    acu_op *few = acu_slice(s->flat, ACU_SHAPE(0), ACU_SHAPE(quarter / 4));
+    MUST(acu_sync(s->b->device, few, &s->few));
+    MUST(acu_sync(s->b->device, acu_rand(ACU_F16, ACU_SHAPE(s->side / 2), 7, 0), &s->weight));
+    MUST(acu_sync(s->b->device, acu_rand(ACU_F16, ACU_SHAPE(s->side / 2), 8, 0), &s->bias));
+}
 
 static void open_subject(subject *s)
 {
@@ -230,6 +258,7 @@ static void open_subject(subject *s)
     acu_op *keys = acu_randint(ACU_I32, ACU_SHAPE(s->side * s->side / 4), 0, 1024, 5, 0);
     MUST(acu_sync(s->b->device, keys, &s->keys));
     MUST(acu_sync(s->b->device, acu_lt(s->square, 0.5), &s->bytes_of));
+    open_parts(s);
 }
 
 static void close_subject(subject *s)
@@ -238,6 +267,10 @@ static void close_subject(subject *s)
     acu_tensor_release(s->half[1]);
     acu_tensor_release(s->targets);
     acu_tensor_release(s->keys);
+    acu_tensor_release(s->words);
+    acu_tensor_release(s->few);
+    acu_tensor_release(s->weight);
+    acu_tensor_release(s->bias);
     acu_tensor_release(s->flat);
     acu_tensor_release(s->part);
     acu_tensor_release(s->order);
