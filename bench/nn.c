@@ -50,7 +50,7 @@ static acu_op *dnn_attention(const work *w, acu_tensor *const *x)
 
 static acu_op *dnn_conv(const work *w, acu_tensor *const *x)
 {
-    acu_dnn_conv_options by = {.size = sizeof by, .padding = {1, 1}};
+    acu_dnn_conv_options by = {.size = sizeof by, .padding = {1, 1}, .measure = true};
     (void)w;
     return acu_dnn_conv(x[0], x[1], &by);
 }

@@ -10,7 +10,10 @@
  * (vendor.h), or the operations fail with NOT_FOUND. What it does for a shape is chosen once, by
  * its heuristics, on one of acuda's threads: the first operations of a shape wait for that on the
  * host, but submitting does not. A device keeps the last 64 choices that were used. Temporary
- * memory comes from the device's pool. In explicit graphs the calls are captured.
+ * memory comes from the device's pool; where there is too little, a way that needs none is used,
+ * unless the same bits are promised. The choices are kept on disk, too, in the folder for compiled
+ * code if there is one (compile.h), for processes that come later; cuBLASLt checks them. In graphs,
+ * cached and explicit, the calls are captured.
  */
 #ifndef ACUDA_PRODUCT_H
 #define ACUDA_PRODUCT_H
@@ -31,7 +34,7 @@ typedef enum acu_epilogue {
 } acu_epilogue;
 
 /*
- * result = epilogue(alpha scale_a scale_b a b + beta c + bias)
+ * result = scale_result epilogue(alpha scale_a scale_b a b + beta c + bias)
  *
  * The ops are consumed, whatever happens, so that options with ops serve one call; acu_value makes
  * an op of a tensor. What is 0 or NULL is not there.
@@ -59,6 +62,7 @@ typedef struct acu_product_options {
                            * number and the batches are. Implies `deterministic`. All operands must
                            * be aligned to 16 bytes; is slower for few rows */
     bool fast_sums;       /* f8: sums may be less precise than f32 */
+    acu_op *scale_result; /* a result of f8: one f32, in device memory */
 } acu_product_options;
 
 /*
@@ -69,8 +73,9 @@ typedef struct acu_product_options {
  *   f16, bf16   result of the same dtype, or f32; sums in f32
  *   f32, tf32   result of the same dtype; f32 is not rounded to tf32
  *   f64         no epilogue, no bias
- *   f8e4m3fn, f8e5m2 (not twice)   result bf16, f16 or f32; k and n multiples of 16; no `keep`, no
- *               `sums`, no gradients; from compute capability 8.9 on
+ *   f8e4m3fn, f8e5m2 (not twice)   result bf16, f16, f32, or f8e4m3fn, with c and bias of bf16; k
+ *               and n multiples of 16; no `keep`, no `sums`, no gradients; from compute capability
+ *               8.9 on
  *   i8          result i32; k and n multiples of 4; alpha is 1, beta 0 or 1; no epilogue, no bias
  *
  * Each operand is dense along its rows or along its columns, so that a transposed view

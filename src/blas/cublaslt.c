@@ -79,10 +79,11 @@ typedef struct plan {
     raw_desc desc;
     raw_layout layout[ACUI_LT_MATRICES];
     choice choice;
+    choice least; /* for when there is no temporary memory; its status is not 0: none */
 } plan;
 
 enum { TRANSPOSE_A = 3, TRANSPOSE_B, EPILOGUE = 7, BIAS, KEPT = 11, KEPT_LD, KEPT_STRIDE };
-enum { SCALE_A = 17, SCALE_B, FAST = 25, BIAS_TYPE };
+enum { SCALE_A = 17, SCALE_B, SCALE_D = 20, FAST = 25, BIAS_TYPE };
 enum { BATCHES = 5, STRIDE };
 enum { MOST_BYTES = 1, REDUCTIONS = 3, ALIGN = 5 };
 
@@ -156,10 +157,14 @@ static acu_status lay_out_all(plan *p, const acui_lt_key *k, int64_t rows)
  * (2, 4) the order is fixed; 0: a sum is not cut. */
 enum { FIXED_ORDER = 2 | 4, NOT_CUT = 0, TYPICAL_ROWS = 256 };
 
-static acu_status prefer(raw_preference preference, const acu_device *device, const acui_lt_key *k)
+static uint64_t most_memory(const acu_device *device)
+{
+    return (uint64_t)(device->info.compute_major >= 9 ? 32 : 4) << 20;
+}
+
+static acu_status prefer(raw_preference preference, uint64_t most, const acui_lt_key *k)
 {
     const char *call = "cublasLtMatmulPreferenceSetAttribute";
-    uint64_t most = (uint64_t)(device->info.compute_major >= 9 ? 32 : 4) << 20;
     uint32_t reductions = k->invariant ? NOT_CUT : FIXED_ORDER;
     ACUI_TRY(said(call, lt.set_preference(preference, MOST_BYTES, &most, sizeof most)));
     for (int i = 0; i < ACUI_LT_MATRICES; i++) {
@@ -171,38 +176,56 @@ static acu_status prefer(raw_preference preference, const acu_device *device, co
     return said(call, lt.set_preference(preference, REDUCTIONS, &reductions, sizeof reductions));
 }
 
-static acu_status ask(plan *p, const acu_device *device, const acui_lt_key *k)
+/* With at most so much temporary memory. */
+static acu_status ask(const plan *p, const acu_device *device, const acui_lt_key *k, uint64_t most,
+                      choice *chosen)
 {
     raw_preference preference;
     int count = 0;
     const raw_layout *at = p->layout;
     ACUI_TRY(said("cublasLtMatmulPreferenceCreate", lt.create_preference(&preference)));
-    acu_status st = prefer(preference, device, k);
+    acu_status st = prefer(preference, most, k);
     int status = 0;
     if (st == ACU_OK)
         status = lt.choose(p->handle, p->desc, at[0], at[1], at[2], at[3], preference, 1,
-                           &p->choice, &count);
+                           chosen, &count);
     lt.destroy_preference(preference);
-    if (st == ACU_OK && status == 0 && (count == 0 || p->choice.status != 0))
+    if (st == ACU_OK && status == 0 && (count == 0 || chosen->status != 0))
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "cuBLASLt has no algorithm for this product on "
                          "device %d", device->info.ordinal);
     return st == ACU_OK ? said("cublasLtMatmulAlgoGetHeuristic", status) : st;
+}
+
+/* Its status, or that of the choice, which is told how much memory it needs. */
+static int check(const plan *p, choice *c)
+{
+    choice checked;
+    const raw_layout *at = p->layout;
+    memset(&checked, 0, sizeof checked);
+    int status = lt.check(p->handle, p->desc, at[0], at[1], at[2], at[3], &c->algorithm, &checked);
+    c->bytes = checked.bytes;
+    return status ? status : checked.status;
 }
 
 /* The algorithm for some number of rows serves for any: each element is then summed up in the same
  * order. */
 static acu_status choose_for_any_rows(plan *p, const acu_device *device, const acui_lt_key *k)
 {
-    choice checked;
-    const raw_layout *at = p->layout;
     ACUI_TRY(lay_out_all(p, k, TYPICAL_ROWS));
-    ACUI_TRY(ask(p, device, k));
+    ACUI_TRY(ask(p, device, k, most_memory(device), &p->choice));
     ACUI_TRY(lay_out_all(p, k, 0));
-    memset(&checked, 0, sizeof checked);
-    int status = lt.check(p->handle, p->desc, at[0], at[1], at[2], at[3], &p->choice.algorithm,
-                          &checked);
-    p->choice.bytes = checked.bytes;
-    return said("cublasLtMatmulAlgoCheck", status ? status : checked.status);
+    return said("cublasLtMatmulAlgoCheck", check(p, &p->choice));
+}
+
+/* Not where the same bits are promised: what needs no memory sums up otherwise. That there is none
+ * is no failure. */
+static void choose_least(plan *p, const acu_device *device, const acui_lt_key *k)
+{
+    acu_error record = *acui_error();
+    p->least.status = -1;
+    if (!k->deterministic && p->choice.bytes > 0 && ask(p, device, k, 0, &p->least) != ACU_OK)
+        p->least.status = -1;
+    *acui_error() = record;
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -224,10 +247,24 @@ static acu_status fill_in(plan *p, const acu_device *device, const acui_lt_key *
 {
     ACUI_TRY(said("cublasLtCreate", lt.create(&p->handle)));
     ACUI_TRY(describe(p, k));
-    if (k->invariant)
-        return choose_for_any_rows(p, device, k);
     ACUI_TRY(lay_out_all(p, k, 0));
-    return ask(p, device, k);
+    choice kept[2];
+    if (acui_lt_kept(device, k, kept, sizeof kept) && check(p, &kept[0]) == 0) {
+        p->choice = kept[0];
+        p->least = kept[1];
+        if (p->least.status == 0 && check(p, &p->least) != 0)
+            p->least.status = -1;
+        return ACU_OK;
+    }
+    if (k->invariant)
+        ACUI_TRY(choose_for_any_rows(p, device, k));
+    else
+        ACUI_TRY(ask(p, device, k, most_memory(device), &p->choice));
+    choose_least(p, device, k);
+    kept[0] = p->choice;
+    kept[1] = p->least;
+    acui_lt_keep(device, k, kept, sizeof kept);
+    return ACU_OK;
 }
 
 static acu_status make(acu_device *device, const void *key, bool first, void **made)
@@ -280,7 +317,8 @@ static acu_status point_to(const acui_vendor_work *work, const plan *p)
     static const int attributes[] = {[ACUI_LT_BIAS] = BIAS,
                                      [ACUI_LT_KEPT] = KEPT,
                                      [ACUI_LT_SCALE_A] = SCALE_A,
-                                     [ACUI_LT_SCALE_B] = SCALE_B};
+                                     [ACUI_LT_SCALE_B] = SCALE_B,
+                                     [ACUI_LT_SCALE_D] = SCALE_D};
     for (int i = ACUI_LT_BIAS; i < ACUI_LT_PLACES; i++) {
         void *memory = at(work, i);
         if (memory)
@@ -311,11 +349,17 @@ acu_status acui_lt_run(acui_vendor_work *work)
     const raw_layout *layout = p->layout;
     number alpha = number_of(l->alpha, l->key.scale), beta = number_of(l->beta, l->key.scale);
     void *d = at(work, ACUI_LT_D), *c = at(work, ACUI_LT_C), *memory;
-    ACUI_TRY(acui_vendor_scratch(work, p->choice.bytes, &memory));
+    const choice *chosen = &p->choice;
+    acu_status st = acui_vendor_scratch(work, chosen->bytes, &memory);
+    if (st == ACU_ERR_DEVICE_MEMORY && p->least.status == 0) {
+        chosen = &p->least;
+        st = acui_vendor_scratch(work, chosen->bytes, &memory);
+    }
+    ACUI_TRY(st);
     ACUI_TRY(point_to(work, p));
     return said("cublasLtMatmul",
                 lt.multiply(p->handle, p->desc, &alpha, at(work, ACUI_LT_A), layout[ACUI_LT_A],
                             at(work, ACUI_LT_B), layout[ACUI_LT_B], &beta, c ? c : d,
-                            layout[ACUI_LT_C], d, layout[ACUI_LT_D], &p->choice.algorithm, memory,
-                            p->choice.bytes, work->stream));
+                            layout[ACUI_LT_C], d, layout[ACUI_LT_D], &chosen->algorithm, memory,
+                            chosen->bytes, work->stream));
 }

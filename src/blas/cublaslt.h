@@ -11,6 +11,7 @@ enum {
     ACUI_LT_KEPT,
     ACUI_LT_SCALE_A,
     ACUI_LT_SCALE_B,
+    ACUI_LT_SCALE_D,
     ACUI_LT_PLACES
 };
 
@@ -50,5 +51,10 @@ typedef struct acui_lt {
 } acui_lt;
 
 acu_status acui_lt_run(acui_vendor_work *work);
+
+/* ---- kept.c: what was chosen, on disk. False: it is not there. ---- */
+bool acui_lt_kept(const acu_device *device, const acui_lt_key *key, void *choice, size_t bytes);
+void acui_lt_keep(const acu_device *device, const acui_lt_key *key, const void *choice,
+                  size_t bytes);
 
 #endif

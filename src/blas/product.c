@@ -18,8 +18,9 @@
 
 static const char name[] = "product";
 
-enum { A, B, C, BIAS, KEPT, SCALE_A, SCALE_B, OPERANDS };
-static const char *const words_of[] = {"a", "b", "c", "bias", "kept", "scale_a", "scale_b"};
+enum { A, B, C, BIAS, KEPT, SCALE_A, SCALE_B, SCALE_RESULT, OPERANDS };
+static const char *const words_of[] = {"a",    "b",       "c",       "bias",
+                                       "kept", "scale_a", "scale_b", "scale_result"};
 
 /* The options, and which operands there are. */
 typedef struct request {
@@ -121,7 +122,8 @@ static acu_op *check_result_dtype(planned *x)
     bool small = a == ACU_F16 || a == ACU_BF16, f8 = is_f8(a);
     if (d == ACU_NO_DTYPE)
         d = f8 ? ACU_BF16 : a == ACU_I8 ? ACU_I32 : a;
-    bool fits = f8                ? d == ACU_BF16 || d == ACU_F16 || d == ACU_F32
+    bool fits = f8                ? d == ACU_BF16 || d == ACU_F16 || d == ACU_F32 ||
+                                        d == ACU_F8E4M3FN
                 : a == ACU_I8     ? d == ACU_I32
                 : small           ? d == a || d == ACU_F32
                                   : d == a;
@@ -144,6 +146,12 @@ static acu_op *check_dtypes(planned *x)
     if (a == ACU_F8E5M2 && b == ACU_F8E5M2)
         return refuse(x, ACU_ERR_DTYPE, B, "and a can not both be f8e5m2");
     return check_result_dtype(x);
+}
+
+/* cuBLASLt adds nothing of f8. */
+static acu_dtype c_dtype(const planned *x)
+{
+    return is_f8(x->result) ? ACU_BF16 : x->result;
 }
 
 static acu_dtype bias_dtype(const planned *x)
@@ -185,8 +193,9 @@ static acu_op *check_c(planned *x)
     acu_op *failed = check_matrix(x, C, &x->c);
     if (failed)
         return failed;
-    if (acu_tensor_dtype(tensor_of(x, C)) != x->result)
-        return refuse(x, ACU_ERR_DTYPE, C, "must have the dtype of the result");
+    if (acu_tensor_dtype(tensor_of(x, C)) != c_dtype(x))
+        return refuse(x, ACU_ERR_DTYPE, C,
+                      is_f8(x->result) ? "must be bf16" : "must have the dtype of the result");
     if (x->c.rows != x->m || x->c.columns != x->n ||
         (x->c.batches != 1 && x->c.batches != x->batches))
         return refuse(x, ACU_ERR_SHAPE, C, "must have the shape of the result");
@@ -211,7 +220,7 @@ static acu_op *check_bias(const planned *x)
 
 static acu_op *check_scales(const planned *x)
 {
-    for (int i = SCALE_A; i <= SCALE_B; i++) {
+    for (int i = SCALE_A; i <= SCALE_RESULT; i++) {
         const acu_tensor *t = tensor_of(x, i);
         if (!t)
             continue;
@@ -219,6 +228,8 @@ static acu_op *check_scales(const planned *x)
             return refuse(x, ACU_ERR_DTYPE, i, "is only for f8");
         if (acu_tensor_dtype(t) != ACU_F32 || acu_shape_elements(acu_tensor_shape(t)) != 1)
             return refuse(x, ACU_ERR_DTYPE, i, "must be one f32");
+        if (i == SCALE_RESULT && !is_f8(x->result))
+            return refuse(x, ACU_ERR_DTYPE, i, "is only for a result of f8");
     }
     return NULL;
 }
@@ -318,7 +329,7 @@ static acu_op *check_places(const planned *x)
     for (int i = 0; out && i < OPERANDS; i++) {
         const acu_tensor *t = tensor_of(x, i);
         bool same = t && acu_tensor_buffer(out) == acu_tensor_buffer(t) && acui_same_place(out, t);
-        if (same && i != C)
+        if (same && (i != C || is_f8(x->result)))
             return refuse(x, ACU_ERR_SHARED, i, "would be overwritten before it is read");
     }
     for (int i = A; i <= C && x->r.batch_invariant; i++)
@@ -432,6 +443,7 @@ static void describe(planned *x)
     k->at[ACUI_LT_B] = lies(x, &x->a, type_of(acu_tensor_dtype(tensor_of(x, A))), tensor_of(x, A));
     k->at[ACUI_LT_D] = lies(x, &d, result, x->p->out.tensor);
     k->at[ACUI_LT_C] = r->at[C] < 0 ? k->at[ACUI_LT_D] : lies(x, &x->c, result, tensor_of(x, C));
+    k->at[ACUI_LT_C].type = type_of(c_dtype(x));
     k->batches = x->batches;
     k->turned_a = !x->b.by_rows;
     k->turned_b = !x->a.by_rows;
@@ -472,7 +484,8 @@ static size_t add(acu_arg *args, size_t count, int8_t *place, acu_op *op, acu_ac
 static acu_op *call(planned *x)
 {
     static const int8_t place_of[] = {ACUI_LT_B,    ACUI_LT_A,       ACUI_LT_C,      ACUI_LT_BIAS,
-                                      ACUI_LT_KEPT, ACUI_LT_SCALE_B, ACUI_LT_SCALE_A};
+                                      ACUI_LT_KEPT, ACUI_LT_SCALE_B, ACUI_LT_SCALE_A,
+                                      ACUI_LT_SCALE_D};
     acu_arg args[OPERANDS + 2];
     acui_lt *lt = &x->lt;
     acu_planning *p = x->p;
@@ -531,7 +544,8 @@ acu_op *acu_op_product(acu_op *a, acu_op *b, const acu_product_options *options,
 {
     acu_product_options o = {.size = sizeof o};
     acu_status st = options ? acui_options_read(&o, sizeof o, options, "acu_product") : ACU_OK;
-    acu_op *const all[OPERANDS] = {a, b, o.c, o.bias, o.kept, o.scale_a, o.scale_b};
+    acu_op *const all[OPERANDS] = {a, b, o.c, o.bias, o.kept, o.scale_a, o.scale_b,
+                                   o.scale_result};
     acu_op *ops[OPERANDS];
     size_t count = 0;
     request r;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Compiled code on disk: one file for each request, named by its hash, which contains the request
- * itself and a checksum. Files appear by being renamed, so that other processes see only whole
- * ones. What a crash leaves behind has another name, and is removed once it is old. Nothing here
- * fails: without the disk the source is compiled.
+ * Compiled code, and what libraries chose, on disk: one file for each request, named by its hash,
+ * which contains the request itself and a checksum. Files appear by being renamed, so that other
+ * processes see only whole ones. What a crash leaves behind has another name, and is removed once
+ * it is old. Nothing here fails: without the disk the source is compiled.
  */
 #include "base/alloc.h"
 #include "base/descriptor.h"
@@ -90,7 +90,7 @@ static bool folder_of(char folder[PATH_MAX])
     return folder[0] != '\0';
 }
 
-static bool path_of(const acui_request *r, char folder[PATH_MAX], char path[PATH_MAX + 64])
+static bool path_of(const acui_bytes *key, char folder[PATH_MAX], char path[PATH_MAX + 64])
 {
     char why[ACUI_DISTRUST];
     if (!folder_of(folder))
@@ -100,8 +100,9 @@ static bool path_of(const acui_request *r, char folder[PATH_MAX], char path[PATH
         ACUI_LOG(ACU_LOG_WARNING, "cache", -1, "compiled code is not kept in %s: %s", folder, why);
         return false;
     }
+    acui_hash hash = acui_bytes_hash(key->data, key->count);
     snprintf(path, PATH_MAX + 64, "%s/%016llx%016llx" SUFFIX, folder,
-             (unsigned long long)r->hash.word[0], (unsigned long long)r->hash.word[1]);
+             (unsigned long long)hash.word[0], (unsigned long long)hash.word[1]);
     return true;
 }
 
@@ -127,40 +128,68 @@ static bool is_whole(const char *data, size_t bytes, head *h)
     return memcmp(&sum, &h->sum, sizeof sum) == 0;
 }
 
-/* NULL: the file is damaged or another request's or, if *st is not ACU_OK, there is no memory. */
-static acu_code *code_of(const acui_request *r, const char *data, size_t bytes, acu_status *st)
+/* False: the file is damaged, or another request's. */
+static bool find_in(const acui_bytes *key, const char *data, size_t bytes, acui_bytes *found)
 {
     head h;
-    acui_bytes copy = {0};
-    *st = ACU_OK;
-    if (!is_whole(data, bytes, &h) || h.key_bytes != r->key.count ||
-        memcmp(data + sizeof h, r->key.data, h.key_bytes) != 0)
-        return NULL;
-    acui_bytes_put(&copy, data + sizeof h + h.key_bytes, h.code_bytes);
-    return acui_code_new(&copy, st);
+    if (!is_whole(data, bytes, &h) || h.key_bytes != key->count ||
+        memcmp(data + sizeof h, key->data, h.key_bytes) != 0)
+        return false;
+    acui_bytes_put(found, data + sizeof h + h.key_bytes, h.code_bytes);
+    return true;
 }
 
-acu_code *acui_disk_read(const acui_request *r)
+/* The file is of no use. */
+static void drop_file(const char *path)
+{
+    unlink(path);
+    ACUI_COMPILE_COUNT(dropped);
+}
+
+bool acui_disk_get(const acui_bytes *key, acui_bytes *found)
 {
     char folder[PATH_MAX], path[PATH_MAX + 64], *data;
     size_t bytes;
     int kept = errno;
     acu_error before = *acui_error();
-    acu_code *code = NULL;
-    acu_status st;
-    if (path_of(r, folder, path) && acui_file_read_own(path, &data, &bytes) == ACU_OK) {
-        code = code_of(r, data, bytes, &st);
+    *found = (acui_bytes){0};
+    bool there = path_of(key, folder, path) && acui_file_read_own(path, &data, &bytes) == ACU_OK;
+    if (there) {
+        there = find_in(key, data, bytes, found);
         acui_free(data);
-        if (code) {
+        if (there)
             utimensat(AT_FDCWD, path, NULL, 0); /* it was used: the least recently used files are
                                                  * removed first */
-        } else if (st == ACU_OK) {
-            unlink(path);
-            ACUI_COMPILE_COUNT(dropped);
-        }
+        else
+            drop_file(path);
     }
     acui_error_restore(&before);
     errno = kept;
+    return there && !found->failed;
+}
+
+void acui_disk_drop(const acui_bytes *key)
+{
+    char folder[PATH_MAX], path[PATH_MAX + 64];
+    int kept = errno;
+    if (path_of(key, folder, path))
+        drop_file(path);
+    errno = kept;
+}
+
+acu_code *acui_disk_read(const acui_request *r)
+{
+    acui_bytes found;
+    acu_error before = *acui_error();
+    acu_status st = ACU_OK;
+    if (!acui_disk_get(&r->key, &found)) {
+        acui_bytes_free(&found);
+        return NULL;
+    }
+    acu_code *code = acui_code_new(&found, &st);
+    if (!code && st == ACU_OK)
+        acui_disk_drop(&r->key);
+    acui_error_restore(&before);
     return code;
 }
 
@@ -263,38 +292,43 @@ static bool write_all(int file, const void *data, size_t bytes)
     return true;
 }
 
-static bool write_file(int file, const acui_request *r, const acu_code *code)
+static bool write_file(int file, const acui_bytes *key, const void *data, size_t bytes)
 {
-    head h = {.magic = MAGIC, .key_bytes = r->key.count, .code_bytes = code->bytes.count};
-    h.sum = sum_of(r->key.data, r->key.count, code->bytes.data, code->bytes.count);
-    bool written = write_all(file, &h, sizeof h) && write_all(file, r->key.data, r->key.count) &&
-                   write_all(file, code->bytes.data, code->bytes.count);
+    head h = {.magic = MAGIC, .key_bytes = key->count, .code_bytes = bytes};
+    h.sum = sum_of(key->data, key->count, data, bytes);
+    bool written = write_all(file, &h, sizeof h) && write_all(file, key->data, key->count) &&
+                   write_all(file, data, bytes);
     return close(file) == 0 && written;
 }
 
-void acui_disk_write(const acui_request *r, const acu_code *code)
+void acui_disk_put(const char *what, const acui_bytes *key, const void *data, size_t bytes)
 {
     static _Atomic(unsigned) number;
     char folder[PATH_MAX], path[PATH_MAX + 64], begun[PATH_MAX + 64], reason[64];
     int kept = errno;
-    if (!path_of(r, folder, path))
+    if (!path_of(key, folder, path))
         return;
     mkdir(folder, 0700); /* or it exists already */
     snprintf(begun, sizeof begun, "%s/" BEGUN "%ld-%u" SUFFIX, folder, (long)getpid(),
              atomic_fetch_add_explicit(&number, 1, memory_order_relaxed));
     unlink(begun); /* left by a process with the same id that crashed */
     int file = acui_open_new(begun, O_WRONLY | O_CREAT | O_EXCL);
-    bool written = file >= 0 && write_file(file, r, code) && rename(begun, path) == 0;
+    bool written = file >= 0 && write_file(file, key, data, bytes) && rename(begun, path) == 0;
     if (written) {
         ACUI_COMPILE_COUNT(written);
-        note_written(folder, sizeof(head) + r->key.count + code->bytes.count);
-        ACUI_LOG(ACU_LOG_DEBUG, "cache", -1, "%s was written to %s", r->what, path);
+        note_written(folder, sizeof(head) + key->count + bytes);
+        ACUI_LOG(ACU_LOG_DEBUG, "cache", -1, "%s was written to %s", what, path);
     } else {
         ACUI_COMPILE_COUNT(disk_errors);
-        ACUI_LOG(ACU_LOG_WARNING, "cache", -1, "%s could not be written to %s: %s", r->what, folder,
+        ACUI_LOG(ACU_LOG_WARNING, "cache", -1, "%s could not be written to %s: %s", what, folder,
                  strerror_r(errno, reason, sizeof reason));
         if (file >= 0)
             unlink(begun);
     }
     errno = kept;
+}
+
+void acui_disk_write(const acui_request *r, const acu_code *code)
+{
+    acui_disk_put(r->what, &r->key, code->bytes.data, code->bytes.count);
 }

@@ -57,6 +57,10 @@ acu_status acui_disk_set(const char *folder, uint64_t limit); /* NULL: no folder
 /* NULL: it is not on disk. */
 acu_code *acui_disk_read(const acui_request *request);
 void acui_disk_write(const acui_request *request, const acu_code *code);
+/* The same of any bytes. False: they are not on disk; *found is to be freed in any case. */
+bool acui_disk_get(const acui_bytes *key, acui_bytes *found);
+void acui_disk_put(const char *what, const acui_bytes *key, const void *data, size_t bytes);
+void acui_disk_drop(const acui_bytes *key); /* it is of no use */
 
 /* ---- nvrtc.c, clang.c ---- */
 /* Set the path from `acu_compile_configure`; NULL: none was given. BUSY, NO_MEMORY. */

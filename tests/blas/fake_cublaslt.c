@@ -28,7 +28,7 @@ typedef struct layout {
 typedef struct desc {
     int compute, scale, turned[2], bias_type, epilogue;
     int64_t kept_ld, kept_stride;
-    void *bias, *kept, *factor[2];
+    void *bias, *kept, *factor[2], *factor_out;
     int8_t fast;
 } desc;
 
@@ -144,6 +144,7 @@ int cublasLtMatmulDescSetAttribute(desc *d, int which, const void *value, size_t
         FIELD(3, desc, turned[0]), FIELD(4, desc, turned[1]), FIELD(7, desc, epilogue),
         FIELD(8, desc, bias), FIELD(11, desc, kept), FIELD(12, desc, kept_ld),
         FIELD(13, desc, kept_stride), FIELD(17, desc, factor[0]), FIELD(18, desc, factor[1]),
+        FIELD(20, desc, factor_out),
         FIELD(25, desc, fast), FIELD(26, desc, bias_type)};
     return set(d, fields, sizeof fields / sizeof *fields, which, value, bytes);
 }
@@ -213,7 +214,8 @@ static bool fits(const desc *d, const layout *a, const layout *b, const layout *
     int64_t k = columns_of(a, d->turned[0]);
     bool types = a->type == b->type || (is_small(a->type) && is_small(b->type));
     bool turns = !is_small(a->type) || (d->turned[0] && !d->turned[1]);
-    return types && turns && c->type == out->type && rows_of(b, d->turned[1]) == k &&
+    bool added = out->type == FAKE_R_8F_E4M3 ? c->type == FAKE_R_16BF : c->type == out->type;
+    return types && turns && added && rows_of(b, d->turned[1]) == k &&
            rows_of(a, d->turned[0]) == out->rows && columns_of(b, d->turned[1]) == out->columns &&
            c->rows == out->rows && c->columns == out->columns && a->batches == out->batches &&
            b->batches == out->batches && c->batches == out->batches;
@@ -223,7 +225,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, desc *d, layout *a, layout *b, layou
                                    preference *p, int most, choice *choices, int *count)
 {
     (void)h;
-    bool right = fits(d, a, b, c, out) && most == 1 && p->most > 0 && p->align[0] && p->align[3];
+    bool right = fits(d, a, b, c, out) && most == 1 && p->align[0] && p->align[3];
     right &= !(d->epilogue & 128) || d->kept; /* as the real one, which looks at their alignment */
     right &= !(d->epilogue & (4 | 16 | 256)) || d->bias;
     if (atomic_load(&fake.fail_call))
@@ -233,7 +235,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, desc *d, layout *a, layout *b, layou
         return INVALID_VALUE;
     bool few = out->columns < 32;
     uint64_t cuts = few && p->reductions & 2 ? 4 : 1;
-    *choices = (choice){.bytes = SCRATCH};
+    atomic_fetch_add(&fake.handles, 1); /* counts questions */
+    size_t scratch = p->most >= SCRATCH ? SCRATCH : 0;
+    *choices = (choice){.bytes = scratch};
+    choices->algorithm.opaque[3] = scratch;
     choices->algorithm.opaque[0] = MAGIC;
     choices->algorithm.opaque[1] = cuts;
     choices->algorithm.opaque[2] = few && p->reductions & 1;
@@ -245,7 +250,7 @@ int cublasLtMatmulAlgoCheck(void *h, desc *d, layout *a, layout *b, layout *c, l
                             const algorithm *algo, choice *result)
 {
     (void)h;
-    *result = (choice){.bytes = SCRATCH};
+    *result = (choice){.bytes = algo->opaque[3]};
     return fits(d, a, b, c, out) && algo->opaque[0] == MAGIC ? SUCCESS : INVALID_VALUE;
 }
 
@@ -259,11 +264,12 @@ typedef struct product {
     double alpha, beta;
     int64_t m, n, k;
     uint64_t cuts, unordered;
+    size_t bytes;
 } product;
 
 typedef struct places {
     char *a, *b, *c, *out, *bias, *kept;
-    double factor;
+    double factor, factor_out;
 } places;
 
 static char *matrix_at(fake_driver *d, const layout *l, const void *at)
@@ -348,7 +354,7 @@ static void multiply_column(const product *p, const places *at, int64_t batch, i
             s += p->beta * element(&p->c, at->c, batch, row, column);
         if (p->d.epilogue & BIAS)
             s += fake_get(p->d.bias_type, at->bias, row);
-        s = after(p, at, s, batch, row, column);
+        s = at->factor_out * after(p, at, s, batch, row, column);
         fake_put(p->out.type, at->out, batch * p->out.stride + column * p->out.ld + row, s);
     }
 }
@@ -371,12 +377,17 @@ static void sum_up(const product *p, const places *at)
 static bool find(fake_driver *d, const product *p, places *at)
 {
     int e = p->d.epilogue;
-    *at = (places){.factor = 1};
+    *at = (places){.factor = 1, .factor_out = 1};
     at->a = matrix_at(d, &p->a, p->at_a);
     at->b = matrix_at(d, &p->b, p->at_b);
-    at->c = matrix_at(d, &p->c, p->at_c);
+    at->c = p->beta != 0 ? matrix_at(d, &p->c, p->at_c) : NULL;
     at->out = matrix_at(d, &p->out, p->at_out);
-    bool all = at->a && at->b && at->c && at->out && fake_memory(d, p->memory, SCRATCH);
+    bool all = at->a && at->b && (at->c || p->beta == 0) && at->out;
+    all &= p->bytes == 0 || fake_memory(d, p->memory, p->bytes) != NULL;
+    if (all && p->d.factor_out) {
+        const char *factor = fake_memory(d, p->d.factor_out, 4);
+        at->factor_out = factor ? fake_get(FAKE_R_32F, factor, 0) : 1;
+    }
     if (e & (BIAS | SUMS | SUMS_A)) {
         at->bias = fake_memory(d, p->d.bias, (uint64_t)p->m * fake_size(p->d.bias_type));
         all &= at->bias != NULL;
@@ -422,8 +433,8 @@ int cublasLtMatmul(void *h, desc *d, const void *alpha, const void *a, layout *l
                  .at_c = c, .at_out = out, .memory = memory, .alpha = number(d->scale, alpha),
                  .beta = number(d->scale, beta), .m = lout->rows, .n = lout->columns,
                  .k = columns_of(la, d->turned[0]), .cuts = algo->opaque[1],
-                 .unordered = algo->opaque[2]};
-    bool right = fits(d, la, lb, lc, lout) && algo->opaque[0] == MAGIC && bytes == SCRATCH;
+                 .unordered = algo->opaque[2], .bytes = bytes};
+    bool right = fits(d, la, lb, lc, lout) && algo->opaque[0] == MAGIC && bytes == algo->opaque[3];
     right &= !(d->epilogue & (BIAS | SUMS | SUMS_A)) || d->bias;
     right &= !(d->epilogue & KEEP) || d->kept;
     if (atomic_load(&fake.fail_call))

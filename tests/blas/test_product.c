@@ -4,6 +4,7 @@
 #include "vendor/with_library.h"
 
 #include <acuda/acuda.h>
+#include <acuda/compile.h>
 #include <acuda/product.h>
 
 enum { M = 24, N = 16, K = 32, BATCHES = 3, MOST = BATCHES * 4096 };
@@ -210,6 +211,50 @@ static void scaled(void **state)
         want[i] = fmax(factors[0] * factors[1] * want[i] + 1, 0);
     expect(device, y, want, M * N, "scaled");
     acu_tensor_release(y);
+    acu_tensor_release(a.tensor);
+    acu_tensor_release(b.tensor);
+    with_end(device);
+}
+
+/* A result of f8: what is added is bf16, and it is scaled last. */
+static void small_results(void **state)
+{
+    (void)state;
+    acu_device *device = open_lt();
+    const acu_device_info *info = acu_device_info_of(device);
+    matrix a, b;
+    double want[MOST];
+    acu_tensor *y = NULL, *wide = NULL;
+    if (test_on_gpu() && info->compute_major * 10 + info->compute_minor < 89) {
+        with_end(device);
+        skip();
+    }
+    fill(&a, device, ACU_F8E4M3FN, 1, M, K, false);
+    fill(&b, device, ACU_F8E4M3FN, 1, K, N, true);
+    for (int i = 0; i < 2; i++) {
+        acu_product_options o = with(ACU_EPILOGUE_RELU);
+        o.scale_a = acu_full(ACU_SHAPE(1), acu_f32(4));
+        o.scale_result = acu_full(ACU_SHAPE(1), acu_f32(0.25f));
+        o.bias = acu_convert(acu_full(ACU_SHAPE(N), acu_f32(1)), ACU_BF16);
+        o.dtype = ACU_F8E4M3FN;
+        if (i) {
+            o.c = acu_convert(acu_full(ACU_SHAPE(M, N), acu_f32(2)), ACU_BF16);
+            o.beta = 0.5;
+        }
+        assert_works(acu_sync(device, acu_product(view(&a), view(&b), &o), &y));
+        assert_int_equal(acu_tensor_dtype(y), ACU_F8E4M3FN);
+        assert_works(acu_sync(device, acu_convert(y, ACU_F64), &wide));
+        multiply(&a, &b, want);
+        double have[MOST];
+        with_read(wide, have);
+        for (int k = 0; k < M * N; k++) {
+            double value = fmax(4 * want[k] + 1 + i, 0) / 4;
+            if (!(fabs(have[k] - value) <= value / 16 + 0x1p-10)) /* half a unit */
+                fail_msg("element %d is %g, not %g", k, have[k], value);
+        }
+        acu_tensor_release(y);
+        acu_tensor_release(wide);
+    }
     acu_tensor_release(a.tensor);
     acu_tensor_release(b.tensor);
     with_end(device);
@@ -632,6 +677,77 @@ static void repeated_with_failures(void **state)
         repeated_without(calls[i]);
 }
 
+/* ---- memory, and choices on disk ---- */
+
+/* There is no temporary memory: the way that needs none is used, unless bits were promised. */
+static void with_less_memory(void **state)
+{
+    (void)state;
+    test_software_only();
+    acu_device *device = open_lt();
+    assert_works(acu_graph_cache_limit(device, 0)); /* graphs have their memory before */
+    acu_tensor *a, *b, *y;
+    assert_works(acu_sync(device, ones(ACU_F16, M, K), &a));
+    assert_works(acu_sync(device, ones(ACU_F16, K, N), &b));
+    acu_product_options exact = {.size = sizeof exact, .deterministic = true};
+    assert_works(acu_sync(device, acu_product(a, b, NULL), &y));
+    assert_works(acu_sync(device, acu_into(y, acu_product(a, b, &exact)), NULL));
+    acu_driver_fault fault = {.size = sizeof fault,
+                              .call = ACU_CALL_MemAllocFromPoolAsync,
+                              .from_then_on = true,
+                              .result = ACU_CUDA_ERROR_OUT_OF_MEMORY};
+    assert_works(acu_driver_fail(&fault));
+    assert_works(acu_sync(device, acu_into(y, acu_product(a, b, NULL)), NULL));
+    assert_int_equal(acu_driver_fault_hits(), 1);
+    assert_fails(acu_sync(device, acu_into(y, acu_product(a, b, &exact)), NULL),
+                 ACU_ERR_DEVICE_MEMORY, "cuMemAllocFromPoolAsync");
+    acu_driver_fail_clear();
+    acu_tensor_release(a);
+    acu_tensor_release(b);
+    acu_tensor_release(y);
+    with_end(device);
+}
+
+/* Questions that the library was asked for a product on a new device. */
+static int questions(void)
+{
+    acu_device *device = open_lt();
+    int before = atomic_load(&fake->handles);
+    acu_op *product = acu_product(ones(ACU_F16, M, K), ones(ACU_F16, K, N), NULL);
+    assert_works(acu_sync(device, product, NULL));
+    with_end(device);
+    return atomic_load(&fake->handles) - before;
+}
+
+/* Damages what is in the folder's only file. */
+static void damage(const char *folder)
+{
+    char command[PATH_MAX + 80];
+    snprintf(command, sizeof command, "f=$(ls -d %s/*) && printf x >> \"$f\"", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void choices_are_kept(void **state)
+{
+    (void)state;
+    test_software_only();
+    char folder[] = "/tmp/acuda-choices-XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    acu_compile_settings settings = {.size = sizeof settings, .cache_dir = folder};
+    assert_works(acu_compile_configure(&settings));
+    int asked = questions();
+    assert_true(asked > 0);
+    assert_int_equal(questions(), 0); /* as another process would find them */
+    damage(folder);
+    assert_int_equal(questions(), asked);
+    assert_int_equal(questions(), 0);
+    settings = (acu_compile_settings){.size = sizeof settings, .no_disk = true};
+    assert_works(acu_compile_configure(&settings));
+    assert_int_equal(questions(), asked);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static acu_op *kept_layer(void)
 {
     acu_product_options o = with(ACU_EPILOGUE_GELU);
@@ -674,7 +790,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         return test_run_case(in_process, 1, argv[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products), cmocka_unit_test(scaled), cmocka_unit_test(layers),
+        cmocka_unit_test(products), cmocka_unit_test(scaled), cmocka_unit_test(small_results),
+        cmocka_unit_test(with_less_memory), cmocka_unit_test(choices_are_kept),
+        cmocka_unit_test(layers),
         cmocka_unit_test(weights), cmocka_unit_test(sole),
         cmocka_unit_test(same_bits), cmocka_unit_test(in_a_graph),
         cmocka_unit_test(repeated), cmocka_unit_test(same_addresses),

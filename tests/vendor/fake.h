@@ -25,7 +25,8 @@ typedef struct fake_driver {
     _Atomic(int) fail_create, fail_call; /* the status to be answered; 0: none */
 
     _Atomic(int) created, destroyed, calls, done;
-    _Atomic(int) handles; /* of those that were created, where there is more than handles */
+    _Atomic(int) handles; /* of those that were created, where there is more than handles; of
+                           * cuBLASLt: questions for an algorithm */
     _Atomic(int) refused;  /* wrong arguments, or memory that is not there */
     _Atomic(int) overlaps; /* a handle in use by two threads */
 } fake_driver;
@@ -162,6 +163,13 @@ static inline double fake_get(int type, const char *base, long long i)
     }
 }
 
+/* e4m3, of at most 448. */
+static inline uint8_t fake_tiny_of(double value)
+{
+    double size = fmin(fabs(value), 448);
+    return (uint8_t)(fake_small_of(size, 3, 7) | (signbit(value) ? 0x80 : 0));
+}
+
 static inline void fake_put(int type, char *base, long long i, double wide)
 {
     char *at = base + i * (long long)fake_size(type);
@@ -174,6 +182,8 @@ static inline void fake_put(int type, char *base, long long i, double wide)
         memcpy(at, &value, sizeof value);
     else if (type == FAKE_R_32I)
         memcpy(at, &whole, sizeof whole);
+    else if (type == FAKE_R_8F_E4M3)
+        *(uint8_t *)at = fake_tiny_of(wide);
     else
         memcpy(at, &bits, sizeof bits);
 }
