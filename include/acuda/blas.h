@@ -94,6 +94,18 @@ ACU_API acu_op *acu_op_blas_syr(acu_uplo uplo, double alpha, acu_op *x, acu_op *
     acu_op_blas_gemm((alpha), ACU_OPERAND(a), ACU_OPERAND(b), (beta), ACU_OPERAND(c), ACU_SITE)
 ACU_API acu_op *acu_op_blas_gemm(double alpha, acu_op *a, acu_op *b, double beta, acu_op *c,
                                  acu_site site);
+/*
+ * `count` products of any shapes in one call (1 to ACU_BLAS_GROUP_MAX): c[i] = alpha a[i] b[i] +
+ * beta c[i]; all of one dtype: f16, bf16, f32, tf32 or f64. The operands are consumed. Yields the
+ * c's in their order. By cublasGemmGroupedBatchedEx, which cuBLAS has from version 12.5 on; where
+ * it is not there, or does not take the dtype, by a call for each. Errors: LIMIT (their number),
+ * too.
+ */
+#define ACU_BLAS_GROUP_MAX 256
+#define acu_blas_gemm_group(alpha, a, b, beta, c, count)                                           \
+    acu_op_blas_gemm_group((alpha), (a), (b), (beta), (c), (count), ACU_SITE)
+ACU_API acu_op *acu_op_blas_gemm_group(double alpha, acu_op *const *a, acu_op *const *b,
+                                       double beta, acu_op *const *c, size_t count, acu_site site);
 /* c = alpha a a' + beta c, in the half `uplo` of c, which is symmetric; the other half keeps its
  * elements. a [n, k], c [n, n]. */
 #define acu_blas_syrk(uplo, alpha, a, beta, c)                                                     \

@@ -152,7 +152,7 @@ static acu_op *refuse(const acu_planning *p, const kind *k, acu_status status, s
                        acui_value_words(&p->values[i], words), i, why);
 }
 
-static bool as_matrix(const acu_tensor *t, acui_array *x)
+bool acui_blas_matrix(const acu_tensor *t, acui_array *x)
 {
     acu_shape shape = acu_tensor_shape(t);
     const int64_t *strides = acu_tensor_strides(t);
@@ -195,7 +195,7 @@ static acu_op *check_operand(acu_planning *p, const kind *k, acui_blas *b, size_
     if (i > 0 && dtype != b->dtype)
         return refuse(p, k, ACU_ERR_DTYPE, i, "all operands must be of one dtype");
     b->dtype = dtype;
-    if (!(k->ranks[i] == 1 ? as_vector(t, &b->at[i]) : as_matrix(t, &b->at[i])))
+    if (!(k->ranks[i] == 1 ? as_vector(t, &b->at[i]) : acui_blas_matrix(t, &b->at[i])))
         return refuse(p, k, ACU_ERR_INVALID, i,
                       k->ranks[i] == 1 ? "its stride must be above 0, and all below 2^31"
                                        : "it must be dense along its rows or its columns, and all "

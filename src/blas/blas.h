@@ -25,6 +25,20 @@ typedef struct acui_blas {
 } acui_blas;
 _Static_assert(sizeof(acui_blas) == 2 * sizeof(double) + 16 * sizeof(int), "no padding");
 
+/* Products, of which each has three operands: first are all that are written, then the left
+ * factors, then the right ones. */
+enum { ACUI_BLAS_GROUP = ACU_BLAS_GROUP_MAX };
+typedef struct acui_blas_group {
+    double alpha, beta;
+    acu_dtype dtype;
+    int count;
+    acui_array at[3 * ACUI_BLAS_GROUP];
+} acui_blas_group;
+
+/* Its layout; false: it has gaps in both directions, or is too large. */
+bool acui_blas_matrix(const acu_tensor *tensor, acui_array *x);
+
+acu_status acui_blas_grouped(acui_vendor_work *work);
 acu_status acui_blas_axpy(acui_vendor_work *work);
 acu_status acui_blas_scal(acui_vendor_work *work);
 acu_status acui_blas_dot(acui_vendor_work *work);

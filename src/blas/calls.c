@@ -3,6 +3,8 @@
  * The calls of cuBLAS, for which matrices lie by columns. A matrix by rows is to it the transposed
  * one by columns.
  */
+#include "base/alloc.h"
+#include "base/error.h"
 #include "blas/blas.h"
 #include "vendor/cublas.h"
 
@@ -264,6 +266,103 @@ acu_status acui_blas_gemm(acui_vendor_work *work)
                          b->at[0].columns, as(&alpha, b), AT(left), type, b->at[left].step,
                          AT(right), type, b->at[right].step, as(&beta, b), AT(2), type, c->step,
                          types[b->dtype].compute, ACUI_CUBLAS_ALGORITHM));
+}
+
+/* ---- products of different shapes ---- */
+
+/* What cuBLAS is given for each of them. */
+typedef struct grouped {
+    int op_a[ACUI_BLAS_GROUP], op_b[ACUI_BLAS_GROUP], m[ACUI_BLAS_GROUP], n[ACUI_BLAS_GROUP];
+    int k[ACUI_BLAS_GROUP], lda[ACUI_BLAS_GROUP], ldb[ACUI_BLAS_GROUP], ldc[ACUI_BLAS_GROUP];
+    int size[ACUI_BLAS_GROUP];
+    union {
+        float narrow[ACUI_BLAS_GROUP];
+        double wide[ACUI_BLAS_GROUP];
+    } alpha, beta;
+    void *at[3 * ACUI_BLAS_GROUP]; /* lists of a, b and c */
+} grouped;
+
+/* As acui_blas_gemm does for one. */
+static void put_product(const acui_vendor_work *work, int i, grouped *g)
+{
+    const acui_blas_group *b = work->data;
+    int count = b->count;
+    const acui_array *c = &b->at[i];
+    int left = c->by_rows ? 2 * count + i : count + i, right = 3 * count + 2 * i - left;
+    bool wide = b->dtype == ACU_F64;
+    g->op_a[i] = b->at[left].by_rows != c->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
+    g->op_b[i] = b->at[right].by_rows != c->by_rows ? ACUI_CUBLAS_OP_T : ACUI_CUBLAS_OP_N;
+    g->m[i] = first_of(c);
+    g->n[i] = second_of(c);
+    g->k[i] = b->at[count + i].columns;
+    g->lda[i] = b->at[left].step;
+    g->ldb[i] = b->at[right].step;
+    g->ldc[i] = c->step;
+    g->size[i] = 1;
+    if (wide) {
+        g->alpha.wide[i] = b->alpha;
+        g->beta.wide[i] = b->beta;
+    } else {
+        g->alpha.narrow[i] = (float)b->alpha;
+        g->beta.narrow[i] = (float)b->beta;
+    }
+    g->at[i] = AT((size_t)left);
+    g->at[count + i] = AT((size_t)right);
+    g->at[2 * count + i] = AT((size_t)i);
+}
+
+static acu_status one_by_one(acui_vendor_work *work, const grouped *g)
+{
+    const acui_blas_group *b = work->data;
+    int type = types[b->dtype].type, count = b->count;
+    bool wide = b->dtype == ACU_F64;
+    for (int i = 0; i < count; i++) {
+        const void *alpha = wide ? (const void *)&g->alpha.wide[i] : &g->alpha.narrow[i];
+        const void *beta = wide ? (const void *)&g->beta.wide[i] : &g->beta.narrow[i];
+        ACUI_TRY(acui_cublas_fail(
+            "cublasGemmEx",
+            acui_cublas.gemm(work->handle, g->op_a[i], g->op_b[i], g->m[i], g->n[i], g->k[i],
+                             alpha, g->at[i], type, g->lda[i], g->at[count + i], type, g->ldb[i],
+                             beta, g->at[2 * count + i], type, g->ldc[i],
+                             types[b->dtype].compute, ACUI_CUBLAS_ALGORITHM)));
+    }
+    return ACU_OK;
+}
+
+static acu_status all_at_once(acui_vendor_work *work, const grouped *g, int *status)
+{
+    const acui_blas_group *b = work->data;
+    int type = types[b->dtype].type, count = b->count;
+    size_t bytes = 3 * (size_t)count * sizeof(void *);
+    void *memory;
+    ACUI_TRY(acui_vendor_upload(work, g->at, bytes, &memory));
+    void *const *lists = memory;
+    *status = acui_cublas.gemm_grouped(
+        work->handle, g->op_a, g->op_b, g->m, g->n, g->k, &g->alpha,
+        (const void *const *)lists, type, g->lda, (const void *const *)(lists + count), type,
+        g->ldb, &g->beta, lists + 2 * count, type, g->ldc, count, g->size,
+        types[b->dtype].compute);
+    return ACU_OK;
+}
+
+acu_status acui_blas_grouped(acui_vendor_work *work)
+{
+    const acui_blas_group *b = work->data;
+    grouped *g = ACUI_NEW(grouped);
+    int status = ACUI_CUBLAS_NOT_SUPPORTED;
+    if (!g)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a group of %d products", b->count);
+    for (int i = 0; i < b->count; i++)
+        put_product(work, i, g);
+    acu_status st = begin(work);
+    if (st == ACU_OK && acui_cublas.gemm_grouped && b->count > 1)
+        st = all_at_once(work, g, &status);
+    if (st == ACU_OK)
+        st = status == ACUI_CUBLAS_NOT_SUPPORTED
+                 ? one_by_one(work, g)
+                 : acui_cublas_fail("cublasGemmGroupedBatchedEx", status);
+    acui_free(g);
+    return st;
 }
 
 acu_status acui_blas_syrk(acui_vendor_work *work)

@@ -13,6 +13,10 @@ static const acui_symbol symbols[] = {
 #undef ACU_X
 };
 
+static const acui_symbol newer[] = {
+    {"cublasGemmGroupedBatchedEx", &acui_cublas.gemm_grouped},
+};
+
 const acui_vendor_status acui_cublas_statuses[] = {
     {1, ACU_ERR_DRIVER, "CUBLAS_STATUS_NOT_INITIALIZED", "the library could not be initialized"},
     {3, ACU_ERR_DEVICE_MEMORY, "CUBLAS_STATUS_ALLOC_FAILED",
@@ -108,6 +112,8 @@ acui_library acui_library_CUBLAS = {
     .with_13 = 13,
     .symbols = symbols,
     .symbol_count = sizeof symbols / sizeof *symbols,
+    .newer = newer,
+    .newer_count = sizeof newer / sizeof *newer,
     .statuses = acui_cublas_statuses,
     .status_count = ACUI_CUBLAS_STATUSES,
     .property = &acui_cublas.property,

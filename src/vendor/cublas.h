@@ -122,6 +122,12 @@ enum {
 
 typedef struct acui_cublas_calls {
     int (*property)(int which, int *value);
+    /* From version 12.5 on; NULL: it is not there. The lists of a, b and c are in device memory. */
+    int (*gemm_grouped)(acui_cublas_handle, const int *op_a, const int *op_b, const int *m,
+                        const int *n, const int *k, const void *alphas, const void *const *a,
+                        int a_type, const int *lda, const void *const *b, int b_type,
+                        const int *ldb, const void *betas, void *const *c, int c_type,
+                        const int *ldc, int groups, const int *sizes, int compute);
 #define ACU_X(field, symbol, parameters) int(*field) parameters;
     ACUI_CUBLAS_CALLS(ACU_X)
 #undef ACU_X

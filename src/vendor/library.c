@@ -130,6 +130,8 @@ static bool open_one(const acui_vendor *find, const char *name)
         acui_vendor_close(opened);
         return false;
     }
+    for (size_t i = 0; i < library->newer_count; i++)
+        acui_vendor_symbol(opened, library->newer[i].name, library->newer[i].field);
     library->library = opened;
     library->version = part[0] * 10000 + part[1] * 100 + part[2];
     acui_vendor_path(opened, library->path, sizeof library->path);

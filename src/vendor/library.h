@@ -36,6 +36,8 @@ typedef struct acui_library {
     size_t (**cuda)(void); /* or its call that says for which CUDA it was made, 12040; NULL: none */
     const acui_symbol *symbols;
     size_t symbol_count;
+    const acui_symbol *newer; /* which not all versions that are of use have: then they are NULL */
+    size_t newer_count;
     const acui_vendor_status *statuses;
     size_t status_count;
     /* Its cublasGetProperty: 0 major, 1 minor, 2 patch. */

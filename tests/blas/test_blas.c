@@ -483,6 +483,108 @@ static void matrices(void **state)
     with_end(device);
 }
 
+/* ---- products of different shapes ---- */
+
+enum { GROUP = 8 };
+
+typedef struct products {
+    matrix a[GROUP], b[GROUP], c[GROUP];
+} products;
+
+static acu_op *grouped(void *user)
+{
+    products *p = user;
+    acu_op *a[GROUP], *b[GROUP], *c[GROUP];
+    for (int i = 0; i < GROUP; i++) {
+        a[i] = view(&p->a[i]);
+        b[i] = view(&p->b[i]);
+        c[i] = view(&p->c[i]);
+    }
+    return acu_blas_gemm_group(2, a, b, 0, c, GROUP);
+}
+
+static void fill_group(products *p, acu_device *device, acu_dtype dtype)
+{
+    for (int i = 0; i < GROUP; i++) {
+        fill(&p->a[i], device, dtype, 3 + i, 9 - i, i & 1);
+        fill(&p->b[i], device, dtype, 9 - i, 2 + 2 * i, i & 2);
+        fill(&p->c[i], device, dtype, 3 + i, 2 + 2 * i, i & 4);
+    }
+}
+
+static void expect_group(products *p)
+{
+    for (int i = 0; i < GROUP; i++) {
+        matrix *c = &p->c[i];
+        for (int row = 0; row < c->rows; row++)
+            for (int column = 0; column < c->columns; column++) {
+                number sum = 0;
+                for (int k = 0; k < p->a[i].columns; k++)
+                    sum += 2 * *element(&p->a[i], row, k) * *element(&p->b[i], k, column);
+                *element(c, row, column) = sum;
+            }
+        expect(c, c->at, "grouped");
+    }
+}
+
+/* With the call for all, and without it; in cached graphs, where its lists are the graph's. */
+static void groups(void **state)
+{
+    (void)state;
+    static products p;
+    acu_device *device = open_blas();
+    for (int how = 0; how < 4; how++) {
+        fill_group(&p, device, how & 1 ? ACU_F64 : ACU_F32);
+        if (fake)
+            atomic_store(&fake->less, how & 2);
+        if (how & 2)
+            assert_works(acu_sync(device, grouped(&p), NULL));
+        else
+            with_repeated(device, grouped, &p);
+        expect_group(&p);
+        for (int i = 0; i < GROUP; i++) {
+            drop(&p.a[i]);
+            drop(&p.b[i]);
+            drop(&p.c[i]);
+        }
+    }
+    if (fake)
+        atomic_store(&fake->less, false);
+    with_end(device);
+}
+
+static acu_op *group_of(acu_tensor *a, acu_tensor *b, acu_tensor *c)
+{
+    acu_op *as[] = {acu_value(a), acu_value(a)}, *bs[] = {acu_value(b), acu_value(b)};
+    acu_op *cs[] = {acu_value(c), acu_ones(ACU_F32, ACU_SHAPE(4, 4))};
+    return acu_blas_gemm_group(1, as, bs, 1, cs, 2);
+}
+
+static void groups_are_checked(void **state)
+{
+    (void)state;
+    acu_device *device = open_blas();
+    acu_tensor *a, *b, *wide, *half;
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(4, 4)), &a));
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(4, 4)), &b));
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(4, 5)), &wide));
+    assert_works(acu_sync(device, acu_ones(ACU_F16, ACU_SHAPE(4, 4)), &half));
+    assert_fails(acu_sync(device, group_of(a, b, wide), NULL), ACU_ERR_SHAPE, "c[0]");
+    assert_fails(acu_sync(device, group_of(a, half, b), NULL), ACU_ERR_DTYPE, "b[0]");
+    assert_fails(acu_sync(device, group_of(a, b, b), NULL), ACU_ERR_INVALID, "overlaps");
+    acu_op *none[1] = {acu_value(a)};
+    assert_fails(acu_sync(device, acu_blas_gemm_group(1, none, NULL, 0, NULL, 1), NULL),
+                 ACU_ERR_INVALID, "lists");
+    assert_fails(acu_sync(device, acu_blas_gemm_group(1, none, none, 0, none, 0), NULL),
+                 ACU_ERR_LIMIT, "1 to 256");
+    acu_op_release(none[0]);
+    acu_tensor_release(a);
+    acu_tensor_release(b);
+    acu_tensor_release(wide);
+    acu_tensor_release(half);
+    with_end(device);
+}
+
 /* ---- in order, in graphs ---- */
 
 static void in_a_graph(void **state)
@@ -704,6 +806,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(steps_and_small_numbers),
         cmocka_unit_test(matrices_and_vectors),
         cmocka_unit_test(matrices),
+        cmocka_unit_test(groups),
+        cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(in_a_graph),
         cmocka_unit_test(repeated),
         cmocka_unit_test(dropped),

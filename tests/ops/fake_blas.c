@@ -393,6 +393,84 @@ static void run_trmv(fake_driver *d, const void *data)
     each_vector(d, data, false);
 }
 
+/* ---- products of different shapes ---- */
+
+typedef struct one {
+    int op_a, op_b, m, n, k, lda, ldb, ldc;
+    double alpha, beta;
+} one;
+
+typedef struct group {
+    int type, count;
+    const void *a, *b, *c; /* lists on the device */
+    one each[];
+} group;
+
+static char *at_of(fake_driver *d, const void *list, int count, int i, int64_t elements, int type)
+{
+    const char *on_host = fake_memory(d, list, (uint64_t)count * sizeof(void *));
+    const void *at = NULL;
+    if (on_host)
+        memcpy(&at, on_host + (size_t)i * sizeof at, sizeof at);
+    return fake_memory(d, at, (uint64_t)elements * size_of(type));
+}
+
+static void multiply_one(fake_driver *d, const group *g, int which)
+{
+    const one *o = &g->each[which];
+    int64_t columns_a = o->op_a ? o->m : o->k, columns_b = o->op_b ? o->k : o->n;
+    int64_t rows_a = o->op_a ? o->k : o->m, rows_b = o->op_b ? o->n : o->k;
+    char *a = at_of(d, g->a, g->count, which, (columns_a - 1) * o->lda + rows_a, g->type);
+    char *b = at_of(d, g->b, g->count, which, (columns_b - 1) * o->ldb + rows_b, g->type);
+    char *c = at_of(d, g->c, g->count, which, (int64_t)(o->n - 1) * o->ldc + o->m, g->type);
+    for (int i = 0; a && b && c && i < o->m; i++)
+        for (int j = 0; j < o->n; j++) {
+            double sum = 0;
+            int64_t at = (int64_t)j * o->ldc + i;
+            for (int64_t k = 0; k < o->k; k++)
+                sum += fake_get(g->type, a, o->op_a ? i * (int64_t)o->lda + k : k * o->lda + i) *
+                       fake_get(g->type, b, o->op_b ? k * o->ldb + j : j * (int64_t)o->ldb + k);
+            sum *= o->alpha;
+            fake_put(g->type, c, at, o->beta != 0 ? sum + o->beta * fake_get(g->type, c, at) : sum);
+        }
+}
+
+static void run_group(fake_driver *d, const void *data)
+{
+    const group *g = data;
+    for (int i = 0; i < g->count; i++)
+        multiply_one(d, g, i);
+}
+
+#define GROUP_ARGUMENTS                                                                            \
+    void *h, const int *op_a, const int *op_b, const int *m, const int *n, const int *k,           \
+        const void *alphas, const void *const *a, int a_type, const int *lda,                      \
+        const void *const *b, int b_type, const int *ldb, const void *betas, void *const *c,       \
+        int c_type, const int *ldc, int groups, const int *sizes, int compute
+int cublasGemmGroupedBatchedEx(GROUP_ARGUMENTS);
+
+int cublasGemmGroupedBatchedEx(GROUP_ARGUMENTS)
+{
+    enum { NOT_SUPPORTED = 15 };
+    int status = atomic_load(&fake.fail_call), of = a_type == FAKE_R_64F ? a_type : FAKE_R_32F;
+    if (status || atomic_load(&fake.less))
+        return status ? status : NOT_SUPPORTED;
+    size_t bytes = sizeof(group) + (size_t)groups * sizeof(one);
+    group *g = calloc(1, bytes);
+    *g = (group){.type = a_type, .count = groups, .a = a, .b = b, .c = c};
+    bool right = b_type == a_type && c_type == a_type && fake_cublas_workspace(h) && compute > 0;
+    for (int i = 0; i < groups; i++) {
+        g->each[i] = (one){op_a[i], op_b[i], m[i], n[i], k[i], lda[i], ldb[i], ldc[i],
+                           fake_get(of, alphas, i), fake_get(of, betas, i)};
+        right &= sizes[i] == 1 && lda[i] >= (op_a[i] ? k[i] : m[i]) && ldc[i] >= m[i];
+    }
+    atomic_fetch_add(&fake.refused, !right);
+    status = right ? fake_enqueue(fake_cublas_stream(h), run_group, g, bytes, EXECUTION_FAILED)
+                   : INVALID_VALUE;
+    free(g);
+    return status;
+}
+
 /* ---- all types ---- */
 
 #define AT(x) (void *)(uintptr_t)(x)
