@@ -220,7 +220,8 @@ acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *se
                          facts[vendor].name);
     acu_status st = ACU_OK;
     pthread_mutex_lock(&library->lock);
-    if (s.path && library->library && strcmp(s.path, library->asked) != 0) {
+    if (s.path && library->library && strcmp(s.path, library->asked) != 0 &&
+        strcmp(s.path, library->path) != 0) {
         st = acui_fail(ACU_ERR_BUSY, "acu_vendor_configure: %s is open as %s", facts[vendor].name,
                        library->path);
     } else {

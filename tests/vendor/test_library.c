@@ -198,6 +198,22 @@ static void case_off(void **state)
     end();
 }
 
+/* What was found by looking for it can be named then, so that other devices use it; no other. */
+static void case_named_once_open(void **state)
+{
+    (void)state;
+    begin();
+    put_fake("lib64", "libcublas.so.12");
+    setenv("CUDA_HOME", folder, 1);
+    says(fake);
+    acu_vendor_settings settings = {.size = sizeof settings, .path = fake};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
+    settings.path = "libm.so.6";
+    assert_fails(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings), ACU_ERR_BUSY, "is open as");
+    says(fake);
+    end();
+}
+
 static void in_process(void **state)
 {
     test_in_process(*state);
@@ -229,7 +245,8 @@ int main(int argc, char **argv)
                                       {"old", case_old},
                                       {"incomplete", case_incomplete},
                                       {"newer", case_newer_than_the_driver},
-                                      {"off", case_off}};
+                                      {"off", case_off},
+                                      {"named", case_named_once_open}};
     enum { COUNT = sizeof cases / sizeof *cases };
     if (argc > 1)
         return test_run_case(cases, COUNT, argv[1]);
