@@ -260,20 +260,34 @@ static const trace_slice **timed(const call *c, size_t *n)
     return list;
 }
 
+/* Parts of the device that have no times because of the bound (timed_per_second). */
+static uint64_t count_not_timed(const call *c, uint64_t device)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < c->trace.count; i++) {
+        const trace_slice *s = &c->trace.slices[i];
+        count += s->depth == 0 && s->not_timed && s->device == device && is_on(c, s, "parts");
+    }
+    return count;
+}
+
 typedef struct usage {
     uint64_t first, last, busy, longest; /* `longest`: of the gaps */
+    uint64_t timed;
     const trace_slice *after;            /* what came behind the longest */
     size_t gaps;
 } usage;
 
-static void put_usage(struct json_object *list, uint64_t device, const usage *u)
+static void put_usage(struct json_object *list, uint64_t device, uint64_t not_timed,
+                      const usage *u)
 {
     char after[320] = "";
     struct json_object *o = json_object_new_object();
     if (u->after)
         snprintf(after, sizeof after, "%s %s:%u", u->after->name, u->after->file, u->after->line);
     const struct { const char *name; uint64_t value; } numbers[] = {
-        {"device", device}, {"span_ns", u->last - u->first}, {"busy_ns", u->busy},
+        {"device", device}, {"timed", u->timed}, {"not_timed", not_timed},
+        {"span_ns", u->last - u->first}, {"busy_ns", u->busy},
         {"gaps", u->gaps}, {"longest_gap_ns", u->longest}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_object_add(o, numbers[i].name,
@@ -292,6 +306,7 @@ static void sum_devices(call *c)
         usage u = {.first = list[i]->at, .last = list[i]->at};
         for (; i < n && list[i]->device == device; i++) {
             const trace_slice *s = list[i];
+            u.timed++;
             if (s->at > u.last) {
                 u.gaps++;
                 if (s->at - u.last > u.longest) {
@@ -305,7 +320,7 @@ static void sum_devices(call *c)
                 u.last = s->end;
             }
         }
-        put_usage(devices, device, &u);
+        put_usage(devices, device, count_not_timed(c, device), &u);
     }
     free(list);
     json_object_object_add(c->summary, "devices", devices);
@@ -405,6 +420,14 @@ static void print_devices(struct json_object *summary)
     for (size_t i = 0; i < json_object_array_length(list); i++) {
         struct json_object *o = json_object_array_get_idx(list, i);
         double span = (double)number(o, "span_ns"), busy = (double)number(o, "busy_ns");
+        double timed = (double)number(o, "timed"), not_timed = (double)number(o, "not_timed");
+        if (not_timed > 0.05 * timed) { /* gaps between those that are known say nothing */
+            printf("device %lld: of %.0f parts the times of %.0f are known, %.1f us each: some "
+                   "%.3f ms for all (ACUDA_TRACE_TIMED=1000000 times all)\n",
+                   number(o, "device"), timed + not_timed, timed, busy / 1e3 / timed,
+                   busy / 1e6 * (timed + not_timed) / timed);
+            continue;
+        }
         printf("device %lld: busy %.1f %% of %.3f ms; %lld gaps, %.3f ms", number(o, "device"),
                span > 0 ? 100 * busy / span : 0, span / 1e6, number(o, "gaps"),
                (span - busy) / 1e6);

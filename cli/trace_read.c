@@ -184,6 +184,8 @@ static void read_note(trace_file *trace, trace_slice *slice, part p)
         slice->submission = number;
     else if (strcmp(name, "device") == 0)
         slice->device = number;
+    else if (strcmp(name, "not timed") == 0)
+        slice->not_timed = number != 0;
 }
 
 static void read_location(trace_file *trace, trace_slice *slice, part p)

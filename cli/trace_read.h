@@ -12,6 +12,7 @@ typedef struct trace_slice {
     unsigned line;
     const char *why, *how, *kind, *as, *status; /* notes; "" */
     uint64_t submission, device;
+    bool not_timed; /* a part that could have had timing events */
     uint64_t flow, flow_to; /* an arrow that begins here, one that ends here; 0: none */
     int depth; /* 0: nothing of its track is around it; -1: an instant */
 } trace_slice;

@@ -50,7 +50,8 @@ typedef struct acu_trace_options {
  * threads, on all devices.
  *
  * ACUDA_TRACE in the environment does the same when the first device is opened: that fails if the
- * file can not be written. A program that runs with somebody else's privileges ignores it.
+ * file can not be written. ACUDA_TRACE_TIMED is then `timed_per_second`; 0: `untimed`. A program
+ * that runs with somebody else's privileges ignores both.
  *
  * While a trace is on, a thread of acuda's (acuda-trace) writes it; a submission costs a
  * microsecond or two more. If the thread can not keep pace, records are left out, and counted. When

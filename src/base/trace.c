@@ -267,6 +267,24 @@ acu_status acu_trace_start(const char *path, const acu_trace_options *options)
     return status;
 }
 
+/* `control` held. */
+static acu_status begin_by_environment(const char *path)
+{
+    acu_trace_options options = {.size = sizeof options};
+    const char *timed_text = secure_getenv("ACUDA_TRACE_TIMED");
+    if (timed_text && timed_text[0]) {
+        char *end;
+        unsigned long most = strtoul(timed_text, &end, 10);
+        if (timed_text[0] < '0' || timed_text[0] > '9' || *end || most > 1000000000)
+            return acui_fail(ACU_ERR_INVALID,
+                             "ACUDA_TRACE_TIMED is how many parts a second have their times on the "
+                             "device taken, at most 1000000000, not \"%.60s\"", timed_text);
+        options.timed_per_second = (unsigned)most;
+        options.untimed = most == 0;
+    }
+    return begin(path, &options, "ACUDA_TRACE");
+}
+
 acu_status acui_trace_from_environment(void)
 {
     static bool done; /* once in a process: stopping it is final */
@@ -274,8 +292,7 @@ acu_status acui_trace_from_environment(void)
     const char *path = done ? NULL : secure_getenv("ACUDA_TRACE");
     acu_status status = ACU_OK;
     if (path && path[0] && !trace.begun)
-        status = begin(path, &(acu_trace_options){.size = sizeof(acu_trace_options)},
-                       "ACUDA_TRACE");
+        status = begin_by_environment(path);
     done = status == ACU_OK;
     pthread_mutex_unlock(&control);
     return status;

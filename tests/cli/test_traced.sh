@@ -32,9 +32,20 @@ d, = s["devices"]
 assert 0 < d["busy_ns"] <= d["span_ns"] <= s["span_ns"] and d["busy_ns"] <= ran["ns"], (name, d)' "$1" "$2"
 }
 
+export ACUDA_TRACE_TIMED=1000000 # all
 ACUDA_TRACE=$work/demo.pftrace "$mlp" examples/data/digits.csv 6 >"$work/said"
 check demo "$(sed -n 's/^operations: .* in \([0-9]*\) submissions$/\1/p' "$work/said")"
 "$acuda" trace "$work/demo.pftrace" | grep -q 'copy and [0-9]* more (several) .*mlp.c:'
+"$acuda" trace "$work/demo.pftrace" | grep -q '^device 0: busy '
+# Of few of its parts the times are known: nothing is said of gaps. Of none.
+ACUDA_TRACE_TIMED=10 ACUDA_TRACE=$work/few.pftrace "$mlp" examples/data/digits.csv 6 >"$work/said"
+"$acuda" trace "$work/few.pftrace" | grep -q '^device 0: of [0-9]* parts the times of [0-9]* are known'
+ACUDA_TRACE_TIMED=0 ACUDA_TRACE=$work/none.pftrace "$mlp" examples/data/digits.csv 6 >"$work/said"
+"$acuda" trace "$work/none.pftrace" | grep -q '^devices: no part had timing events'
+if ACUDA_TRACE_TIMED=-1 ACUDA_TRACE=$work/no.pftrace "$mlp" examples/data/digits.csv 6 >"$work/said" 2>&1; then
+    echo "ACUDA_TRACE_TIMED=-1 was taken" && exit 1
+fi
+grep -q 'ACUDA_TRACE_TIMED.*not "-1"' "$work/said"
 
 coproc SERVER { ACUDA_TRACE=$work/server.pftrace exec "$server" 0; }
 pid=$SERVER_PID

@@ -71,6 +71,7 @@ typedef struct acui_told_part {
     uint64_t entered, issue, issued, over; /* `issue`: when issuing began */
     uint64_t began, ended; /* on the device, if it had timing events */
     CUevent begin, end;    /* these; the device's (timing.c); NULL: it has none */
+    bool spared;           /* it has none because enough parts had in that moment */
     acui_told_node *nodes, **nodes_end;
     acui_told_wait *waits;
     acui_told_run *runs, **runs_end;

@@ -93,7 +93,10 @@ static CUevent record(const acui_task *task, CUevent had)
 void acui_timing_begin(const acui_task *task)
 {
     acui_told_part *part = task->told;
-    if (part && (part->begin || task->submission->story->asked || acui_trace_timed()))
+    if (!part)
+        return;
+    part->spared = !part->begin && !task->submission->story->asked && !acui_trace_timed();
+    if (!part->spared)
         part->begin = record(task, part->begin);
 }
 

@@ -164,10 +164,11 @@ static void write_part(acui_trace_out *out, const acui_story *story, const acui_
         {.name = "issued as", .text = served(part)},
         {.name = "device", .number = (uint64_t)part->device},
         {.name = "stream", .number = part->stream},
-        {.name = "device_ns", .number = part->ended - part->began}};
+        {.name = part->ended ? "device_ns" : "not timed",
+         .number = part->ended ? part->ended - part->began : 1}};
     acui_trace_event event = {.track = acui_track(ACUI_TRACK_PART, part->id), .at = part->entered,
                               .name = does.name, .notes = notes,
-                              .note_count = part->ended ? 7 : 6};
+                              .note_count = part->ended || part->spared ? 7 : 6};
     if (node && node->site.file) {
         event.file = node->site.file;
         event.line = node->site.line;
