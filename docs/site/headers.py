@@ -2,7 +2,7 @@
 """
 A Sphinx extension: a page from each public header and each example.
 
-A header is shown as it is written: its comments as text, the declarations under them as code. What it
+A header is shown as it is written, but each declaration above its comment, which becomes text. What it
 declares (functions, macros, types, constants) can be searched by name, and every mention of such a name
 on any page is a link to it. An example is shown as code.
 """
@@ -234,9 +234,10 @@ class SourceParser(Parser):
                     ids.append(symbol)
             if ids:
                 at += nodes.target("", "", ids=ids)
-            at.extend(text_of(comment))
             if code:
                 at += code_block("\n".join(code))
+                at[-1]["classes"].append("declaration")
+            at.extend(text_of(comment))
 
 
 class AcudaDomain(Domain):
