@@ -76,6 +76,7 @@ static acu_op *plan_histogram(acu_planning *p)
                            "even bins are of floating point, not "
                            "%s: acu_histogram_by takes edges",
                            acui_value_words(&p->values[0], a));
+    int64_t count = r->count;
     if (r->even) {
         edges = acu_op_linspace(dtype, r->low, r->high, r->count + 1, p->site);
     } else {
@@ -89,9 +90,9 @@ static acu_op *plan_histogram(acu_planning *p)
                                "are two or more in one dimension, of the same dtype",
                                acui_value_words(&p->values[0], a),
                                acui_value_words(&p->values[1], b));
-        edges = acu_op_take(&p->values[1], p->site);
+        count = shape.dim[0] - 1;
+        edges = acu_op_take(&p->values[1], p->site); /* after which `given` may be gone */
     }
-    int64_t count = r->even ? r->count : acu_tensor_elements(given) - 1;
     double scale = r->even ? (double)count / (r->high - r->low) : 0;
     return launch(p, "histogram", x, acu_op_convert(edges, real ? ACU_F64 : ACU_I64, p->site),
                   count, isfinite(scale) ? scale : 0);

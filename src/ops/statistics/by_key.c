@@ -93,8 +93,9 @@ static acu_op *launch(acu_planning *p, const acui_by_key *params, acu_op *out)
 /* An operand in one dimension, which may take a copy. */
 static acu_op *flat(acu_planning *p, size_t i)
 {
-    acu_op *x = acu_op_take(&p->values[i], p->site);
-    if (!acu_tensor_dense(p->values[i].tensor))
+    const bool dense = acu_tensor_dense(p->values[i].tensor);
+    acu_op *x = acu_op_take(&p->values[i], p->site); /* after which the tensor may be gone */
+    if (!dense)
         x = acu_op_elementwise(ACU_OP_COPY, &x, 1, p->site);
     return acu_op_flatten(x, p->site);
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Operations that no other program tries in every way (every_way.h): described, submitted, in a
+ * graph, and with each allocation and each launch failing. What they compute is compared elsewhere.
+ */
+#include "ops/every_way.h"
+#include "support/one_device.h"
+
+/* x[0]: f32 [6, 20]; x[1]: i64 [6, 20], 0 to 5; x[2]: f32 [5000]; x[3]: f32 [20]. */
+#define WAY(name, op) \
+    static acu_op *name(acu_tensor *const *x) \
+    { \
+        (void)x; \
+        return op; \
+    }
+WAY(softmax, acu_softmax(x[0], 1))
+WAY(log_softmax, acu_log_softmax(x[2], 0)) /* in two launches */
+WAY(layer_norm, acu_layer_norm(x[0], x[3], 0.5, 1e-5))
+WAY(batch_norm, acu_batch_norm(x[0], x[3], acu_square(x[3]), x[3], x[3], 1e-5))
+WAY(gather, acu_take_along(x[0], 0, x[1]))
+WAY(scatter, acu_scatter(ACU_SCATTER_ADD, x[0], 0, x[1], x[0]))
+WAY(pad, acu_pad_by(ACU_PAD_REFLECT, x[0], ACU_SHAPE(2, 3), ACU_SHAPE(1, 0)))
+WAY(tile, acu_tile(x[2], ACU_SHAPE(2, 3)))
+WAY(repeat, acu_repeat(x[0], 1, 3))
+WAY(triangle, acu_triu(x[0], 1))
+WAY(sort_by, acu_sort_by(x[1], x[0], 0, ACU_DESCENDING))
+WAY(sort_segments, acu_sort_segments(x[2], acu_select(acu_cumsum(x[1], 1), 0, 1), ACU_ASCENDING))
+WAY(argsort, acu_argsort(acu_convert(x[2], ACU_F64), 0, ACU_DESCENDING))
+WAY(sorted_halves, acu_sort(acu_convert(x[2], ACU_F16), 0, ACU_ASCENDING))
+WAY(quantile, acu_quantile(x[0], 0.3, 1))
+WAY(histogram_by, acu_histogram_by(x[2], acu_sort(x[3], 0, ACU_ASCENDING)))
+WAY(by_key, acu_reduce_by_key(ACU_SCATTER_ADD, x[0], x[1], 6))
+WAY(by_many_keys, acu_reduce_by_key(ACU_SCATTER_MAX, x[0], x[1], 5000))
+WAY(deviation, acu_std(x[0], ACU_DIMS(1), 1))
+WAY(greatest, acu_argmax(x[0], ACU_DIMS(0)))
+WAY(all_of, acu_all(acu_lt(x[0], 0.5), ACU_ALL))
+WAY(between, acu_clamp(x[0], x[3], 0.75))
+WAY(chosen, acu_where(acu_eq(x[1], 3), x[0], 1.5))
+WAY(numbers, acu_linspace(ACU_F32, 0, 1, 11))
+WAY(eye, acu_eye(ACU_F16, 5))
+WAY(uniform, acu_uniform(ACU_F32, ACU_SHAPE(7), -1, 1, 3, 0))
+WAY(normal, acu_lognormal(ACU_F32, ACU_SHAPE(7), 0, 1, 3, 0))
+WAY(permutation, acu_permutation(3000, 5, 0))
+WAY(categorical, acu_categorical(acu_select(x[0], 0, 1), ACU_SHAPE(9), 5, 0))
+
+static void in_every_way(void **state)
+{
+    (void)state;
+    static const way_fn ways[] = {softmax,      log_softmax, layer_norm,    batch_norm,  gather,
+                                  scatter,      pad,         tile,          repeat,      triangle,
+                                  sort_by,      argsort,     sorted_halves, quantile,    by_key,
+                                  by_many_keys, deviation,   greatest,      all_of,      between,
+                                  chosen,       numbers,     eye,           uniform,     normal,
+                                  permutation,  categorical, sort_segments, histogram_by};
+    static float numbers_of[5000];
+    static int64_t places[120];
+    for (int i = 0; i < 5000; i++)
+        numbers_of[i] = (float)(i * 7919 % 1013) / 1013;
+    for (int i = 0; i < 120; i++)
+        places[i] = i * 7 % 6;
+    acu_tensor *const x[] = {tensor_with(device, ACU_F32, ACU_SHAPE(6, 20), numbers_of),
+                             tensor_with(device, ACU_I64, ACU_SHAPE(6, 20), places),
+                             tensor_with(device, ACU_F32, ACU_SHAPE(5000), numbers_of),
+                             tensor_with(device, ACU_F32, ACU_SHAPE(20), numbers_of + 1000)};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        every_way(device, ways[i], x);
+    for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+        acu_tensor_release(x[i]);
+}
+
+/* A full reduction is [1], and without dimensions by a view. */
+static void without_dimensions(void **state)
+{
+    (void)state;
+    const float two[] = {1.5f, 2};
+    acu_tensor *x = tensor_with(device, ACU_F32, ACU_SHAPE(2), two);
+    float *one = result_of(device, acu_sum(x, ACU_ALL), ACU_F32, ACU_SHAPE(1));
+    acu_op *none = acu_reshape(acu_sum(x, ACU_ALL), ACU_RANK_0);
+    float *alone = result_of(device, none, ACU_F32, ACU_RANK_0);
+    assert_true(*one == 3.5f && *alone == 3.5f);
+    free(one);
+    free(alone);
+    acu_tensor_release(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {DEVICE_TEST(in_every_way), DEVICE_TEST(without_dimensions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
