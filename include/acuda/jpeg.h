@@ -5,18 +5,20 @@
  *   acu_op *photo = acu_jpeg_decode(data, bytes, NULL);                u8 [height, width, 3]
  *   acu_op *small = acu_resize(photo, 224, 224, &(acu_image_options){...});
  *
- * The file's header says the shape, so it is read at once; everything else runs later: half of the
- * work, which can not be split (Huffman's code), on one of four threads of acuda's, which also read
- * files (file.h), the rest on the device. Pictures of different sizes become a batch by
- * acu_resize_batch or acu_image_to_tensor, which take an op for each.
+ * The file's header says the shape, so it is read at once; everything else runs later: what the
+ * host has to do on one of four threads of acuda's, which also read files (file.h), the rest on the
+ * device. Pictures of different sizes become a batch by acu_resize_batch or acu_image_to_tensor,
+ * which take an op for each.
  *
  * acuda does not contain a decoder. On a GPU this is nvJPEG, where it is found (pip install
- * nvidia-nvjpeg, or CUDA's toolkit; version 11 or later). Otherwise, and on the software device, it
- * is TurboJPEG of libjpeg-turbo (Debian's package libturbojpeg0; version 2 or later), which does
- * all of it on that thread; what it has decoded is copied to the device. vendor.h says where they
- * are looked for, and how to name or switch off one of them. Who uses them accepts their licences:
- * NVIDIA's for CUDA, and those of libjpeg-turbo (IJG, BSD, zlib). Decoders round differently: their
- * pixels differ by a few of 255, more at edges of colours, where chroma has fewer pixels.
+ * nvidia-nvjpeg, or CUDA's toolkit; version 11 or later): baseline files by the GPU's own engine
+ * for them, if it has one (an H100 has), all others half on the host, half by kernels. Otherwise,
+ * and on the software device, it is TurboJPEG of libjpeg-turbo (Debian's package libturbojpeg0;
+ * version 2 or later), which does all of it on that thread; what it has decoded is copied to the
+ * device. vendor.h says where they are looked for, and how to name or switch off one of them. Who
+ * uses them accepts their licences: NVIDIA's for CUDA, and those of libjpeg-turbo (IJG, BSD, zlib).
+ * Decoders round differently: their pixels differ by a few of 255, more at edges of colours, where
+ * chroma has fewer pixels.
  *
  * Baseline, extended and progressive files of 8 bits a sample with 1 or 3 components, which are
  * gray, or Y, Cb and Cr, or R, G and B. Pictures that a camera says to be turned (Exif) are not.

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * nvJPEG as a library of vendor/, and the two halves of a picture decoded by it. Its state belongs
- * to one picture, from the half on the host until the device is done with the other; a device keeps
- * as many as were in use at once.
+ * nvJPEG as a library of vendor/, and the two halves of a picture decoded by it. Some GPUs have an
+ * engine that decodes baseline files; all else is decoded by the CPU and by kernels. A state of
+ * nvJPEG's belongs to one picture, from the half on the host until the device is done with the
+ * other; a device keeps as many as were in use at once.
  */
 #include "jpeg/jpeg.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 
-enum { BY_CPU_AND_GPU = 1 };                                       /* a backend: HYBRID */
+enum { DEFAULT = 0, HYBRID = 1, HARDWARE = 3 };                    /* backends */
 enum { OUT_Y = 2, OUT_PLANES_RGB, OUT_PLANES_BGR, OUT_RGB, OUT_BGR }; /* formats */
+
+/* The ways to decode, the best first. */
+static const int ways[] = {HARDWARE, HYBRID};
+enum { WAYS = sizeof ways / sizeof *ways };
 
 typedef void *object; /* handles, decoders, states, buffers, streams of bytes, parameters */
 
@@ -42,6 +47,8 @@ typedef struct nv_image {
        object bytes))                                                                              \
     X(new_params, "nvjpegDecodeParamsCreate", (object handle, object *params))                     \
     X(end_params, "nvjpegDecodeParamsDestroy", (object params))                                    \
+    X(supports, "nvjpegDecoderJpegSupported",                                                      \
+      (object decoder, object bytes, object params, int *unsupported))                             \
     X(set_format, "nvjpegDecodeParamsSetOutputFormat", (object params, int format))                \
     X(on_host, "nvjpegDecodeJpegHost",                                                             \
       (object handle, object decoder, object state, object params, object bytes))                  \
@@ -86,14 +93,15 @@ static acu_status said(const char *call, int status)
 
 /* The handle of vendor/handles.h. */
 typedef struct unit {
-    object handle, decoder;
+    object handle, decoder[WAYS]; /* NULL: this GPU has no such way */
     pthread_mutex_t lock;
-    acui_nvjpeg *free; /* guarded by the lock */
+    acui_nvjpeg *free[WAYS]; /* guarded by the lock */
 } unit;
 
 struct acui_nvjpeg {
     acui_nvjpeg *next;
     unit *of;
+    int way;
     object state, pinned, device, bytes, params;
 };
 
@@ -116,13 +124,15 @@ static void end_picture(acui_nvjpeg *p)
 static void end(void *made)
 {
     unit *u = made;
-    while (u->free) {
-        acui_nvjpeg *p = u->free;
-        u->free = p->next;
-        end_picture(p);
+    for (int way = 0; way < WAYS; way++) {
+        while (u->free[way]) {
+            acui_nvjpeg *p = u->free[way];
+            u->free[way] = p->next;
+            end_picture(p);
+        }
+        if (u->decoder[way])
+            nvjpeg.end_decoder(u->decoder[way]);
     }
-    if (u->decoder)
-        nvjpeg.end_decoder(u->decoder);
     nvjpeg.destroy(u->handle);
     pthread_mutex_destroy(&u->lock);
     acui_free(u);
@@ -134,14 +144,19 @@ static acu_status make(acu_device *device, const void *key, bool first, void **m
     unit *u = ACUI_NEW(unit);
     if (!u)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for nvJPEG's handle");
-    acu_status st = said("nvjpegCreateEx",
-                         nvjpeg.create(BY_CPU_AND_GPU, NULL, NULL, 0, &u->handle));
+    acu_status st = said("nvjpegCreateEx", nvjpeg.create(DEFAULT, NULL, NULL, 0, &u->handle));
     if (st != ACU_OK) {
         acui_free(u);
         return st;
     }
     pthread_mutex_init(&u->lock, NULL);
-    st = said("nvjpegDecoderCreate", nvjpeg.new_decoder(u->handle, BY_CPU_AND_GPU, &u->decoder));
+    for (int way = 0; way < WAYS; way++) { /* the last one is everywhere */
+        int status = nvjpeg.new_decoder(u->handle, ways[way], &u->decoder[way]);
+        if (status != 0)
+            u->decoder[way] = NULL;
+        if (way + 1 == WAYS)
+            st = said("nvjpegDecoderCreate", status);
+    }
     if (st != ACU_OK)
         end(u);
     else
@@ -173,7 +188,7 @@ static acu_status make_parts(acui_nvjpeg *p)
 {
     object handle = p->of->handle;
     ACUI_TRY(said("nvjpegDecoderStateCreate",
-                  nvjpeg.new_state(handle, p->of->decoder, &p->state)));
+                  nvjpeg.new_state(handle, p->of->decoder[p->way], &p->state)));
     ACUI_TRY(said("nvjpegBufferPinnedCreate", nvjpeg.new_pinned(handle, NULL, &p->pinned)));
     ACUI_TRY(said("nvjpegBufferDeviceCreate", nvjpeg.new_device(handle, NULL, &p->device)));
     ACUI_TRY(said("nvjpegJpegStreamCreate", nvjpeg.new_bytes(handle, &p->bytes)));
@@ -182,12 +197,13 @@ static acu_status make_parts(acui_nvjpeg *p)
     return said("nvjpegStateAttachDeviceBuffer", nvjpeg.attach_device(p->state, p->device));
 }
 
-static acu_status make_picture(unit *u, acui_nvjpeg **picture)
+static acu_status make_picture(unit *u, int way, acui_nvjpeg **picture)
 {
     acui_nvjpeg *p = ACUI_NEW(acui_nvjpeg);
     if (!p)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s", acui_jpeg_name);
     p->of = u;
+    p->way = way;
     acu_status st = make_parts(p);
     if (st != ACU_OK)
         end_picture(p);
@@ -196,15 +212,15 @@ static acu_status make_picture(unit *u, acui_nvjpeg **picture)
     return st;
 }
 
-static acu_status take_picture(unit *u, acui_nvjpeg **picture)
+static acu_status take_picture(unit *u, int way, acui_nvjpeg **picture)
 {
     pthread_mutex_lock(&u->lock);
-    acui_nvjpeg *p = u->free;
+    acui_nvjpeg *p = u->free[way];
     if (p)
-        u->free = p->next;
+        u->free[way] = p->next;
     pthread_mutex_unlock(&u->lock);
     *picture = p;
-    return p ? ACU_OK : make_picture(u, picture);
+    return p ? ACU_OK : make_picture(u, way, picture);
 }
 
 void acui_nvjpeg_give(acui_nvjpeg *p)
@@ -212,8 +228,8 @@ void acui_nvjpeg_give(acui_nvjpeg *p)
     if (!p)
         return;
     pthread_mutex_lock(&p->of->lock);
-    p->next = p->of->free;
-    p->of->free = p;
+    p->next = p->of->free[p->way];
+    p->of->free[p->way] = p;
     pthread_mutex_unlock(&p->of->lock);
 }
 
@@ -229,25 +245,45 @@ static int format_of(const acui_jpeg_wish *wish)
     return planes ? OUT_PLANES_RGB : OUT_RGB;
 }
 
-static acu_status on_host(acui_nvjpeg *p, acui_jpeg_file file, const acui_jpeg_wish *wish)
+/* *fits: the way of this picture is one for such a file. */
+static acu_status parse(acui_nvjpeg *p, acui_jpeg_file file, const acui_jpeg_wish *wish, bool *fits)
 {
     const unit *u = p->of;
+    int unsupported = 1;
     ACUI_TRY(said("nvjpegJpegStreamParse",
                   nvjpeg.parse(u->handle, file.data, file.bytes, 0, 0, p->bytes)));
     ACUI_TRY(said("nvjpegDecodeParamsSetOutputFormat",
                   nvjpeg.set_format(p->params, format_of(wish))));
-    return said("nvjpegDecodeJpegHost",
-                nvjpeg.on_host(u->handle, u->decoder, p->state, p->params, p->bytes));
+    *fits = p->way + 1 == WAYS || (nvjpeg.supports(u->decoder[p->way], p->bytes, p->params,
+                                                   &unsupported) == 0 && !unsupported);
+    return ACU_OK;
+}
+
+static acu_status on_host(acui_nvjpeg *p)
+{
+    const unit *u = p->of;
+    return said("nvjpegDecodeJpegHost", nvjpeg.on_host(u->handle, u->decoder[p->way], p->state,
+                                                       p->params, p->bytes));
 }
 
 acu_status acui_nvjpeg_begin(acui_handles *handles, acui_jpeg_file file,
                              const acui_jpeg_wish *wish, acui_nvjpeg **picture)
 {
     unit *u = acui_handles_take(handles);
-    acu_status st = take_picture(u, picture);
-    acui_handles_give(handles, u); /* it may be used by several threads, and pictures may not */
+    acui_handles_give(handles, u); /* several threads may use it, of which each has a picture */
+    acu_status st = ACU_OK;
+    bool fits = false;
+    *picture = NULL;
+    for (int way = 0; way < WAYS && st == ACU_OK && !fits; way++) {
+        if (!u->decoder[way])
+            continue;
+        acui_nvjpeg_give(*picture);
+        st = take_picture(u, way, picture);
+        if (st == ACU_OK)
+            st = parse(*picture, file, wish, &fits);
+    }
     if (st == ACU_OK)
-        st = on_host(*picture, file, wish);
+        st = on_host(*picture);
     if (st != ACU_OK) {
         acui_nvjpeg_give(*picture);
         *picture = NULL;
@@ -265,7 +301,7 @@ acu_status acui_nvjpeg_finish(acui_nvjpeg *p, CUstream stream, const CUdeviceptr
         image.pitch[i] = pitch;
     }
     ACUI_TRY(said("nvjpegDecodeJpegTransferToDevice",
-                  nvjpeg.transfer(u->handle, u->decoder, p->state, p->bytes, stream)));
+                  nvjpeg.transfer(u->handle, u->decoder[p->way], p->state, p->bytes, stream)));
     return said("nvjpegDecodeJpegDevice",
-                nvjpeg.on_device(u->handle, u->decoder, p->state, &image, stream));
+                nvjpeg.on_device(u->handle, u->decoder[p->way], p->state, &image, stream));
 }

@@ -2,12 +2,14 @@
 /*
  * A library that poses as nvJPEG for the software device. Whatever the file, what it decodes is the
  * picture of picture.h, which is gray if the file has one component; it looks at no more of a file
- * than where the frame's segment is, and at all of its bytes whether they are there.
+ * than where the frame's segment is, and at all of its bytes whether they are there. Its decoder in
+ * hardware takes baseline files only.
  */
 #include "../vendor/fake.h"
 #include "picture.h"
 
 enum { SUCCESS, NOT_INITIALIZED, INVALID_PARAMETER, BAD_JPEG, EXECUTION_FAILED = 6 };
+enum { HYBRID = 1, HARDWARE = 3 };
 enum { OUT_Y = 2, OUT_PLANES_RGB, OUT_PLANES_BGR, OUT_RGB, OUT_BGR };
 
 static fake_driver fake;
@@ -26,6 +28,8 @@ typedef struct thing {
     const unsigned char *data;
     size_t length;
     int height, width, components;
+    bool progressive;
+    int backend;           /* of a decoder and its states */
 } thing;
 
 typedef struct image {
@@ -88,6 +92,7 @@ int nvjpegStateAttachDeviceBuffer(thing *state, thing *buffer);
 int nvjpegJpegStreamParse(thing *handle, const unsigned char *data, size_t length,
                           int keep_metadata, int keep_bytes, thing *bytes);
 int nvjpegDecodeParamsSetOutputFormat(thing *params, int format);
+int nvjpegDecoderJpegSupported(thing *decoder, thing *bytes, thing *params, int *unsupported);
 int nvjpegDecodeJpegHost(thing *handle, thing *decoder, thing *state, thing *params,
                          thing *bytes);
 int nvjpegDecodeJpegTransferToDevice(thing *handle, thing *decoder, thing *state, thing *bytes,
@@ -108,7 +113,7 @@ int nvjpegCreateEx(int backend, void *device_memory, void *pinned_memory, unsign
 {
     if (atomic_load(&fake.fail_create))
         return atomic_load(&fake.fail_create);
-    if (backend != 1 || device_memory || pinned_memory || flags)
+    if (backend != 0 || device_memory || pinned_memory || flags)
         return INVALID_PARAMETER;
     return new_thing('h', handle);
 }
@@ -120,7 +125,12 @@ int nvjpegDestroy(thing *handle)
 
 int nvjpegDecoderCreate(thing *handle, int backend, thing **decoder)
 {
-    return IS(handle, 'h') && backend == 1 ? new_thing('d', decoder) : INVALID_PARAMETER;
+    if (!IS(handle, 'h') || (backend != HYBRID && backend != HARDWARE))
+        return INVALID_PARAMETER;
+    int status = new_thing('d', decoder);
+    if (status == SUCCESS)
+        (*decoder)->backend = backend;
+    return status;
 }
 
 int nvjpegDecoderDestroy(thing *decoder)
@@ -130,7 +140,12 @@ int nvjpegDecoderDestroy(thing *decoder)
 
 int nvjpegDecoderStateCreate(thing *handle, thing *decoder, thing **state)
 {
-    return IS(handle, 'h') && IS(decoder, 'd') ? new_thing('s', state) : INVALID_PARAMETER;
+    if (!IS(handle, 'h') || !IS(decoder, 'd'))
+        return INVALID_PARAMETER;
+    int status = new_thing('s', state);
+    if (status == SUCCESS)
+        (*state)->backend = decoder->backend;
+    return status;
 }
 
 int nvjpegJpegStateDestroy(thing *state)
@@ -183,6 +198,7 @@ static bool find_frame(thing *bytes)
             bytes->height = data[at + 5] << 8 | data[at + 6];
             bytes->width = data[at + 7] << 8 | data[at + 8];
             bytes->components = data[at + 9];
+            bytes->progressive = data[at + 1] == 0xC2;
             return true;
         }
         at += 2 + (size_t)(data[at + 2] << 8 | data[at + 3]);
@@ -208,10 +224,20 @@ int nvjpegDecodeParamsSetOutputFormat(thing *params, int format)
     return SUCCESS;
 }
 
+int nvjpegDecoderJpegSupported(thing *decoder, thing *bytes, thing *params, int *unsupported)
+{
+    if (!IS(decoder, 'd') || !IS(bytes, 'b') || !IS(params, 'o') || !params->format)
+        return INVALID_PARAMETER;
+    *unsupported = decoder->backend == HARDWARE && bytes->progressive;
+    return SUCCESS;
+}
+
 int nvjpegDecodeJpegHost(thing *handle, thing *decoder, thing *state, thing *params, thing *bytes)
 {
     if (!IS(handle, 'h') || !IS(decoder, 'd') || !IS(state, 's') || !state->pinned ||
-        !IS(params, 'o') || !IS(bytes, 'b') || !bytes->data)
+        !IS(params, 'o') || !IS(bytes, 'b') || !bytes->data ||
+        state->backend != decoder->backend ||
+        (decoder->backend == HARDWARE && bytes->progressive))
         return INVALID_PARAMETER;
     if (atomic_load(&state->busy)) /* the device still has another picture in it */
         atomic_fetch_add(&fake.overlaps, 1);
