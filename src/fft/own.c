@@ -2,7 +2,8 @@
 /*
  * Fourier transforms by acuda's own kernels: one dimension after the other, and each by
  *
- *   one launch     if its length fits into shared memory and has only small factors;
+ *   one launch     if its length fits into a block and has only small factors: powers of two and of
+ *                  ten in registers (kernels/fft_held.cuh), others in shared memory;
  *   two or more    if it does not fit: as columns and rows of a matrix, turned in between;
  *   Bluestein      if it has other factors: a convolution, by transforms of a power of two.
  */
@@ -15,6 +16,15 @@ typedef struct grid {
     int rank;
     int64_t dim[4], out[4], in[4];
 } grid;
+
+/* How lines are held in registers. */
+typedef struct holding {
+    int each, first; /* elements of a thread, and of the first pass */
+    int most;        /* threads of a block */
+} holding;
+
+/* At most so many elements apart: then a block's neighbouring lines fill 32 bytes. */
+enum { MOST_APART = 2048 };
 
 typedef struct plan {
     acu_planning *p;
@@ -67,14 +77,14 @@ static acu_op *complex_numbers(const plan *f, int64_t count)
 }
 
 /* Yields out and x. x may be NULL: then what is in out is read. */
-static acu_op *launch(const plan *f, const char *kernel, int64_t blocks, acu_op *out, acu_op *x,
-                      acu_arg params)
+static acu_op *launch(const plan *f, const char *family, const char *kernel, acu_config config,
+                      acu_op *out, acu_op *x, acu_arg params)
 {
     char name[16];
     snprintf(name, sizeof name, "%s_%c", kernel, f->t->dtype == ACU_F64 ? 'd' : 'f');
     const acu_arg args[] = {acu_arg_op(out, x ? ACU_WRITE : ACU_UPDATE),
                             x ? acu_arg_op(x, ACU_READ) : acu_u64(0), params};
-    return acui_launch(f->p, f->t->name, "acuda.fft", name, blocks, args, 3);
+    return acui_launch_as(f->p, f->t->name, family, name, config, args, 3);
 }
 
 static acu_op *first(const plan *f, acu_op *launched)
@@ -82,7 +92,7 @@ static acu_op *first(const plan *f, acu_op *launched)
     return acu_op_nth(launched, 0, f->p->site);
 }
 
-/* ---- one launch ------------------------------------------------------------------------------ */
+/* ---- one launch, in shared memory ------------------------------------------------------------ */
 
 /* Lines of a block: as many as fit, but not so many that few blocks are left. */
 static int lines_each(const plan *f, int64_t lines, int64_t n)
@@ -93,19 +103,131 @@ static int lines_each(const plan *f, int64_t lines, int64_t n)
     return (int)(fit < wanted ? fit : wanted);
 }
 
-static acu_op *pass(const plan *f, const grid *g, int64_t n, acui_fft_side in, acui_fft_side out,
-                    int64_t whole, acu_op *x, acu_op *to)
+static acu_op *shared_pass(const plan *f, acui_fft_pass *p, acu_op *x, acu_op *to)
 {
-    acui_fft_pass p = {.lines = lines_of(g), .n = (int)n, .in = in, .out = out, .whole = whole};
-    p.each = lines_each(f, p.lines, n);
-    p.radices = factors(n, p.radix);
-    p.columns = whole ? g->dim[g->rank - 1] : 1;
-    acui_index_make(&p.index, g->rank, g->dim);
-    for (int d = 0; d < g->rank; d++) {
-        p.at[0].stride[d] = g->out[d];
-        p.at[1].stride[d] = g->in[d];
+    p->each = lines_each(f, p->lines, p->n);
+    p->radices = factors(p->n, p->radix);
+    acu_config config = ACU_GRID_BLOCK(acui_blocks(p->lines, p->each), 1, 1, ACUI_BLOCK, 1, 1);
+    return launch(f, "acuda.fft", "fft", config, to, x, acu_arg_struct(p, sizeof *p));
+}
+
+/* ---- one launch, in registers ---------------------------------------------------------------- */
+
+static size_t bytes_of(const plan *f)
+{
+    return f->t->dtype == ACU_F64 ? 16 : 8;
+}
+
+/* The distance of so many lines in shared memory, in elements. place() of the kernel says how many
+ * a line takes; elements of neighbouring lines are in different banks. */
+static int pitch_of(const plan *f, const holding *h, int64_t n, int64_t lines)
+{
+    int64_t unit = 128 / (int64_t)bytes_of(f), size = h->each == 16 ? n : n + n / 16;
+    if (lines == 1)
+        return (int)size;
+    for (int64_t l = 1; l < lines && unit > 1; l *= 2)
+        unit /= 2;
+    int64_t parts = acui_parts(size, unit);
+    return (int)((parts + (parts % 2 == 0)) * unit);
+}
+
+static size_t shared_of(const plan *f, const holding *h, int64_t n, int64_t lines)
+{
+    return (size_t)(pitch_of(f, h, n, lines) * lines) * bytes_of(f);
+}
+
+/* n is `first` times powers of `each`; the last pass needs a pass before it. The same on every
+ * device, for the same bits: all have this much shared memory. */
+static bool is_held(const plan *f, int64_t n, holding *h)
+{
+    bool wide = f->t->dtype == ACU_F64;
+    for (int each = 16; each >= 10; each -= 6) {
+        int64_t first = n;
+        while (first > each && first % each == 0)
+            first /= each;
+        *h = (holding){each, (int)first, each == 16 ? wide ? ACUI_FFT_16_D : ACUI_FFT_16_F
+                                                    : wide ? ACUI_FFT_10_D : ACUI_FFT_10_F};
+        if (first > 1 && first <= each && each % first == 0 && n > each && n / each <= h->most &&
+            shared_of(f, h, n, 1) <= 64 << 10)
+            return true;
     }
-    return launch(f, "fft", acui_blocks(p.lines, p.each), to, x, acu_arg_struct(&p, sizeof p));
+    return false;
+}
+
+static bool is_apart(acui_fft_side side)
+{
+    return side.step > 2;
+}
+
+/* Lines of a block: of neighbours in memory as many as fit, else fewer, for more blocks; and not so
+ * many that few blocks are left. */
+static int lines_held(const plan *f, const acui_fft_pass *p, const holding *h)
+{
+    size_t shared = acu_device_info_of(f->p->device)->max_shared_optin;
+    bool apart = is_apart(p->in) || is_apart(p->out);
+    int64_t threads = p->n / h->each, least = apart ? 32 / (int64_t)bytes_of(f) : 1;
+    int64_t lines = ACUI_BLOCK / threads, wanted = p->lines / 256;
+    wanted = wanted < least ? least : wanted;
+    lines = lines < least ? least : lines;
+    lines = lines < wanted ? lines : wanted;
+    lines = lines < h->most / threads ? lines : h->most / threads;
+    while (lines > 1 && shared_of(f, h, p->n, lines) > shared)
+        lines--;
+    return (int)lines;
+}
+
+static acu_op *held_pass(const plan *f, const holding *h, acui_fft_pass *p, acu_op *x, acu_op *to)
+{
+    p->each = lines_held(f, p, h);
+    p->radix[0] = h->first;
+    p->pitch = pitch_of(f, h, p->n, p->each);
+    unsigned threads = (unsigned)acui_parts((int64_t)p->each * p->n / h->each, 32) * 32;
+    acu_config config = ACU_GRID_BLOCK(acui_blocks(p->lines, p->each), 1, 1, threads, 1, 1);
+    config.shared = shared_of(f, h, p->n, p->each);
+    return launch(f, h->each == 16 ? "acuda.fft_16" : "acuda.fft_10",
+                  h->each == 16 ? "fft_16" : "fft_10", config, to, x, acu_arg_struct(p, sizeof *p));
+}
+
+/* ---- one launch ------------------------------------------------------------------------------ */
+
+/* Lines that are neighbours in memory get neighbouring numbers; dimension d becomes the result. */
+static int arrange(grid *g, acui_fft_side in, acui_fft_side out, int d)
+{
+    int last = g->rank - 1, near = last;
+    const int64_t *stride = is_apart(in) ? g->in : g->out;
+    for (int i = last - 1; i >= 0 && (is_apart(in) || is_apart(out)); i--)
+        if (g->dim[i] > 1 && (stride[i] < stride[near] || g->dim[near] == 1))
+            near = i;
+    grid old = *g;
+    for (int i = near; i < last; i++) {
+        g->dim[i] = old.dim[i + 1];
+        g->out[i] = old.out[i + 1];
+        g->in[i] = old.in[i + 1];
+    }
+    g->dim[last] = old.dim[near];
+    g->out[last] = old.out[near];
+    g->in[last] = old.in[near];
+    return d == near ? last : d > near ? d - 1 : d;
+}
+
+/* The last dimension of the lines is that of c, for `whole` and `half` (params.h). */
+static acu_op *pass(const plan *f, const grid *lines, int64_t n, acui_fft_side in,
+                    acui_fft_side out, int64_t whole, int64_t half, acu_op *x, acu_op *to)
+{
+    grid g = *lines;
+    acui_fft_pass p = {.lines = lines_of(&g), .n = (int)n, .in = in, .out = out, .whole = whole,
+                       .half = (int)half, .inner = 1};
+    int columns = arrange(&g, in, out, g.rank - 1);
+    p.columns = g.dim[columns];
+    for (int d = columns + 1; d < g.rank; d++)
+        p.inner *= g.dim[d];
+    acui_index_make(&p.index, g.rank, g.dim);
+    for (int d = 0; d < g.rank; d++) {
+        p.at[0].stride[d] = g.out[d];
+        p.at[1].stride[d] = g.in[d];
+    }
+    holding h;
+    return is_held(f, n, &h) ? held_pass(f, &h, &p, x, to) : shared_pass(f, &p, x, to);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -113,14 +235,32 @@ static acu_op *pass(const plan *f, const grid *g, int64_t n, acui_fft_side in, a
 static acu_op *transform(const plan *f, const grid *g, int64_t n, acui_fft_side in,
                          acui_fft_side out, acu_op *x, acu_op *to);
 
-/* The factor of n next to its root that fits. */
+static bool fits(const plan *f, int64_t n)
+{
+    holding h;
+    return n <= most_of(f) || is_held(f, n, &h);
+}
+
+static bool is_good_part(const plan *f, int64_t n)
+{
+    holding h;
+    return n <= MOST_APART && is_held(f, n, &h);
+}
+
+/* The factor of n to begin with: next to its root if both parts are held in registers then; of a
+ * power of two for three passes the first one's; else next to its root if it fits. */
 static int64_t split_of(const plan *f, int64_t n)
 {
-    int64_t best = 1;
+    int64_t best = 1, both = 1, third = 1;
     for (int64_t i = 2; i <= most_of(f) && i * i <= n; i++)
-        if (n % i == 0)
+        if (n % i == 0) {
             best = i;
-    return best;
+            if (is_good_part(f, i)) {
+                both = is_good_part(f, n / i) ? i : both;
+                third = (n & (n - 1)) == 0 && i * i <= n / i ? i : third;
+            }
+        }
+    return both > 1 ? both : third > 1 ? third : best;
 }
 
 /* A launch that reads x, or, without x, what is in *to, which it gives back then. */
@@ -135,21 +275,50 @@ static acu_op *before(const plan *f, acu_op *launched, bool in_place, acu_op **t
     return parts[0];
 }
 
-/* n = a b: transforms of the columns of a matrix [a, b], turned, and of its rows. */
+/* The dimension of lines that are neighbours, where elements of a line are apart; or -1. */
+static int near_of(const grid *g, acui_fft_side in)
+{
+    for (int d = g->rank - 1; d >= 0 && is_apart(in); d--)
+        if (g->dim[d] > 1 && g->in[d] == 2)
+            return d;
+    return -1;
+}
+
+/* Whether it can be done so: a half on either side is for lines in registers. */
+static bool is_for_matrix(const plan *f, int64_t n, acui_fft_side in, acui_fft_side out)
+{
+    holding h;
+    int64_t a = split_of(f, n);
+    if (in.form == ACUI_FFT_HALF && (!is_held(f, a, &h) || n > 1 << 30))
+        return false;
+    if (out.form == ACUI_FFT_HALF && (!is_good_part(f, n / a) || n > 1 << 30))
+        return false;
+    return a > 1 && out.form != ACUI_FFT_REAL;
+}
+
+/* n = a b: transforms of the columns of a matrix [a, b], turned, and of its rows. In between it is
+ * dense, but for lines that are neighbours, which stay so. */
 static acu_op *by_matrix(const plan *f, const grid *g, int64_t n, acui_fft_side in,
                          acui_fft_side out, acu_op *x, acu_op *to)
 {
-    int64_t a = split_of(f, n), b = n / a, dense = 2 * n;
+    int near = near_of(g, in);
+    int64_t a = split_of(f, n), b = n / a, unit = near < 0 ? 2 : 2 * g->dim[near];
+    int64_t dense = unit * n;
     grid columns = *g, rows = *g;
-    for (int d = g->rank - 1; d >= 0; dense *= g->dim[d], d--)
-        columns.out[d] = rows.in[d] = dense;
-    columns = with(columns, b, 2, in.step);
-    rows = with(rows, a, out.step, 2 * b);
-    acui_fft_side from = in, held = {.step = 2 * b}, row = {.step = 2}, end = out;
+    for (int d = g->rank - 1; d >= 0; d--) {
+        columns.out[d] = rows.in[d] = d == near ? 2 : dense;
+        dense *= d == near ? 1 : g->dim[d];
+    }
+    columns = with(columns, b, unit, in.step);
+    rows = with(rows, a, out.step, unit * b);
+    acui_fft_side from = in, held = {.step = unit * b}, row = {.step = unit}, end = out;
     from.step *= b;
     end.step *= a;
     acu_op *half = complex_numbers(f, lines_of(g) * n);
-    half = before(f, pass(f, &columns, a, from, held, n, x ? x : to, half), !x, &to);
+    half = before(f, pass(f, &columns, a, from, held, n, in.form == ACUI_FFT_HALF ? b : 0,
+                          x ? x : to, half), !x, &to);
+    if (out.form == ACUI_FFT_HALF)
+        return first(f, pass(f, &rows, b, row, end, 0, a, half, to));
     return transform(f, &rows, b, row, end, half, to);
 }
 
@@ -161,8 +330,8 @@ static acu_op *map(const plan *f, acui_fft_map *m, const grid *g, const int64_t 
         for (int d = 0; d < g->rank; d++)
             m->at[0].stride[d] = strides[d];
     }
-    return launch(f, "fft_map", acui_blocks(elements, ACUI_BLOCK), to, x,
-                  acu_arg_struct(m, sizeof *m));
+    acu_config config = ACU_GRID_BLOCK(acui_blocks(elements, ACUI_BLOCK), 1, 1, ACUI_BLOCK, 1, 1);
+    return launch(f, "acuda.fft", "fft_map", config, to, x, acu_arg_struct(m, sizeof *m));
 }
 
 /* Dense lines of n, to a result of its own or where they are. */
@@ -207,10 +376,10 @@ static acu_op *by_dense(const plan *f, const grid *g, int64_t n, acui_fft_side i
 static acu_op *transform(const plan *f, const grid *g, int64_t n, acui_fft_side in,
                          acui_fft_side out, acu_op *x, acu_op *to)
 {
-    bool smooth = is_smooth(n);
-    if (smooth && n <= most_of(f))
-        return first(f, pass(f, g, n, in, out, 0, x, to));
-    if (smooth && in.form != ACUI_FFT_HALF && out.form == ACUI_FFT_COMPLEX && split_of(f, n) > 1)
+    bool smooth = is_smooth(n), apart = is_apart(in) || is_apart(out);
+    if (smooth && fits(f, n) && (!apart || n <= MOST_APART))
+        return first(f, pass(f, g, n, in, out, 0, 0, x, to));
+    if (smooth && is_for_matrix(f, n, in, out))
         return by_matrix(f, g, n, in, out, x, to);
     return by_dense(f, g, n, in, out, x, to);
 }

@@ -8,6 +8,11 @@
 #define ACUI_FFT_BLOCK_F 4096    /* complex numbers in a block: f32 */
 #define ACUI_FFT_BLOCK_D 2048    /* f64 */
 #define ACUI_FFT_RADICES 12
+/* Threads of a block that hold 16 or 10 elements each in registers (kernels/fft_held.cuh). */
+#define ACUI_FFT_16_F 512
+#define ACUI_FFT_16_D 256
+#define ACUI_FFT_10_F 1024
+#define ACUI_FFT_10_D 512
 
 /* How the elements of a line are read or written. */
 #define ACUI_FFT_COMPLEX 0
@@ -27,8 +32,10 @@ typedef struct acui_fft_pass {
     int n, each;                   /* each: lines of a block */
     int radix[ACUI_FFT_RADICES], radices;
     acui_fft_side out, in;
-    long long whole, columns; /* if not 0, element k of line l is turned by k (l mod columns) of
-                               * `whole` parts of a circle */
+    long long whole, columns, inner; /* if not 0, element k of line l is turned by k c of `whole`
+                                      * parts of a circle, c being l / inner mod columns */
+    int pitch, half; /* of fft_held: the distance of lines in shared memory; if not 0, element k is
+                      * k half + c of a line of n half, of which one side has a HALF */
     acui_index index;
     acui_operand at[2]; /* out, in */
 } acui_fft_pass;

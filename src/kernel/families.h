@@ -14,7 +14,7 @@
     X(elementwise_z) X(complex_sums) X(convert_f) X(convert_d)  \
     X(make) X(reduce_f) X(reduce_d) X(reduce_l) X(random) X(softmax) X(matmul) X(copy) X(arrange)  \
     X(sort) X(scan) X(index) X(image_sample) X(image_warp) X(image_filter) X(image_levels)         \
-    X(boxes) X(conv) X(pool) X(attention) X(attention_mma) X(fft) X(matmul_mma)
+    X(boxes) X(conv) X(pool) X(attention) X(attention_mma) X(fft) X(fft_16) X(fft_10) X(matmul_mma)
 
 #define ACUI_FAMILY_PREFIX "acuda."
 

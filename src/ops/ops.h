@@ -75,6 +75,9 @@ acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const
 /* acui_launch with blocks of `threads` threads. */
 acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, const char *kernel,
                        int64_t blocks, int threads, const acu_arg *args, size_t count);
+/* With any grid, block and dynamic shared memory. */
+acu_op *acui_launch_as(acu_planning *p, const char *name, const char *family, const char *kernel,
+                       acu_config config, const acu_arg *args, size_t count);
 /* As acui_launch, but yields the first value only. */
 acu_op *acui_run(acu_planning *p, const char *name, const char *family, const char *kernel,
                  int64_t blocks, const acu_arg *args, size_t count);

@@ -44,8 +44,8 @@ static void drop(const acu_arg *args, size_t count, acu_planning *p)
     acu_op_release(acu_op_launch(NULL, NULL, args, count, p->site));
 }
 
-acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, const char *kernel,
-                       int64_t blocks, int threads, const acu_arg *args, size_t count)
+acu_op *acui_launch_as(acu_planning *p, const char *name, const char *family, const char *kernel,
+                       acu_config config, const acu_arg *args, size_t count)
 {
     acu_kernel *found;
     if (acu_kernel_find(p->device, family, kernel, &found) != ACU_OK) {
@@ -53,10 +53,16 @@ acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, co
         drop(args, count, p);
         return failed;
     }
-    acu_config config = ACU_GRID_BLOCK(blocks, 1, 1, threads, 1, 1);
     acu_op *launch = acu_op_launch(found, &config, args, count, p->site);
     acu_kernel_release(found);
     return acu_op_named(launch, name);
+}
+
+acu_op *acui_launch_of(acu_planning *p, const char *name, const char *family, const char *kernel,
+                       int64_t blocks, int threads, const acu_arg *args, size_t count)
+{
+    acu_config config = ACU_GRID_BLOCK(blocks, 1, 1, threads, 1, 1);
+    return acui_launch_as(p, name, family, kernel, config, args, count);
 }
 
 acu_op *acui_launch(acu_planning *p, const char *name, const char *family, const char *kernel,

@@ -50,6 +50,17 @@ for dtype in NEAR:
     for shape in ((300, 4), (2, 5, 7), (3, 1, 11), (2, 3, 4, 6), (5, 16, 30)):
         for rank in range(1, min(3, len(shape)) + 1):
             check(dtype, shape, rank)
+# In registers: from every first pass; more lines than a block has; lines apart, and as many as do not fill a block.
+for dtype in NEAR:
+    for shape in ((301, 32), (9, 128), (5, 256), (3, 512), (70, 20), (7, 50), (3, 200), (100,), (1, 10000)):
+        check(dtype, shape, 1)
+    for shape in ((64, 19), (160, 3), (100, 9), (512, 9), (1024, 5)):
+        check(dtype, shape, 2)
+check("float32", (2, 64, 33), 2)
+check("float32", (3, 16384), 1)
+check("float32", (2, 40000), 1)
+check("float32", (4096, 3), 2) # as a matrix of its own
+check("float32", (3, 65536), 1) # rfft: half of a matrix
 check("float32", (66000,), 1)
 check("float32", (6000, 2), 2)
 check("float32", (4100, 3), 2)
