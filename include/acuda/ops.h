@@ -377,11 +377,12 @@ ACU_API acu_op *acu_op_softmax(acu_op *x, int dimension, bool log, acu_site site
  * (each matrix is dense along its rows or its columns, and the matrices of a batch are evenly
  * spaced). Otherwise, and for integers, acuda's own kernel does, in tiles through shared memory.
  * Sums are in float (f64, c64, c128: double) and rounded once. f32 is multiplied in full precision;
- * tf32 operands are rounded or truncated to tf32. The kernel adds up each element along k in order,
- * except where it uses tensor cores itself: for f16 and bf16 on compute capability 8.0 and newer,
- * of at least 64 rows, 64 columns and 32 along k, where elements are neighbours along one dimension
- * of each operand and the other stride is a multiple of 8. Those add 16 at a time. cuBLAS chooses
- * its order by the shapes, and promises the same bits in every run on the same GPU.
+ * tf32 operands are rounded or truncated to tf32 by tensor cores, and not at all without them. The
+ * kernel adds up each element along k in order, except where it uses tensor cores itself: for f16,
+ * bf16 and tf32 on compute capability 8.0 and newer, of at least 64 rows, 64 columns and 32 along
+ * k, where elements are neighbours along one dimension of each operand and the other stride is a
+ * multiple of 16 bytes. Those add 16 at a time (tf32: 8). cuBLAS chooses its order by the shapes,
+ * and promises the same bits in every run on the same GPU.
  *
  * cuBLAS (11 to 13) is looked for when the first product is submitted to a device: vendor.h says
  * where, and how to name one or switch it off. If there is none, or it can not be used

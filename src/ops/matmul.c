@@ -165,50 +165,60 @@ static void lay_out(plan *m)
 
 /* Whether an operand's elements are neighbours in one direction, and begin at multiples of 16 bytes
  * in the other, as far as strides tell. Others gain little by tensor cores. */
-static bool has_chunks(int64_t across, int64_t k)
+static bool has_chunks(int64_t across, int64_t k, int64_t chunk)
 {
-    return (k == 1 && across % 8 == 0) || (across == 1 && k % 8 == 0);
+    return (k == 1 && across % chunk == 0) || (across == 1 && k % chunk == 0);
 }
 
 /* By tensor cores (kernels/matmul_mma.cu): what fills a tile of theirs. */
 static bool is_for_tensor_cores(const plan *m)
 {
     const acui_matmul *p = &m->params;
-    return (m->dtype == ACU_F16 || m->dtype == ACU_BF16) && p->m >= 64 && p->n >= 64 &&
-           p->k >= 32 && has_chunks(p->a_row, p->a_column) && has_chunks(p->b_column, p->b_row) &&
-           acu_device_info_of(m->p->device)->compute_major >= 8;
+    const acu_device_info *info = acu_device_info_of(m->p->device);
+    int64_t chunk = 16 / (int64_t)acu_dtype_bytes(m->dtype);
+    return (m->dtype == ACU_F16 || m->dtype == ACU_BF16 || m->dtype == ACU_TF32) && p->m >= 64 &&
+           p->n >= 64 && p->k >= 32 && p->k < 1 << 28 &&
+           has_chunks(p->a_row, p->a_column, chunk) && has_chunks(p->b_column, p->b_row, chunk) &&
+           info->compute_major >= 8 && info->max_shared_optin >= ACUI_MMA_SHARED;
 }
 
-/* Chooses the kernel, puts its name to `name`, and returns the size of its tiles. */
-static int64_t choose_kernel(const plan *m, char name[32])
+static int64_t tiles_of(const plan *m, int64_t rows, int64_t columns)
 {
-    if (is_for_tensor_cores(m)) {
-        snprintf(name, 32, "matmul_%s", acu_dtype_name(m->dtype));
-        return 128;
-    }
-    char class = acui_is_complex(m->dtype) ? 'z' : acui_class_of(m->dtype);
+    const acui_matmul *p = &m->params;
+    return acui_parts(p->m, rows) * acui_parts(p->n, columns) * p->batches;
+}
+
+/* Takes the arguments. */
+static acu_op *by_tensor_cores(const plan *m, const acu_arg *args)
+{
+    char kernel[32];
+    int64_t tiles = tiles_of(m, ACUI_MMA_ROWS, ACUI_MMA_COLUMNS);
+    acu_config config = ACU_GRID_BLOCK(acui_blocks(tiles, 1), 1, 1, ACUI_MMA_THREADS, 1, 1);
+    config.shared = ACUI_MMA_SHARED;
+    snprintf(kernel, sizeof kernel, "matmul_%s", acu_dtype_name(m->dtype));
+    return acui_launch_as(m->p, "matmul", "acuda.matmul_mma", kernel, config, args, 4);
+}
+
+static acu_op *by_other_cores(const plan *m, const acu_arg *args)
+{
+    char kernel[32], class = acui_is_complex(m->dtype) ? 'z' : acui_class_of(m->dtype);
     int64_t large = class == 'f' ? 128 : 64;
     bool small = (m->params.m <= large / 2 && m->params.n <= 4 * large) ||
                  (m->params.n <= large / 2 && m->params.m <= 4 * large);
-    snprintf(name, 32, small ? "matmul_small_%c" : "matmul_%c", class);
-    return small ? 32 : large;
+    int64_t tile = small ? 32 : large;
+    snprintf(kernel, sizeof kernel, small ? "matmul_small_%c" : "matmul_%c", class);
+    return acui_launch(m->p, "matmul", class == 'z' ? "acuda.complex_sums" : "acuda.matmul", kernel,
+                       acui_blocks(tiles_of(m, tile, tile), 1), args, 4);
 }
 
 static acu_op *multiply(plan *m, acu_op *out)
 {
     acu_planning *p = m->p;
-    char kernel[32];
-    int64_t tile = choose_kernel(m, kernel);
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
                             acu_arg_struct(&m->params, sizeof m->params)};
-    int64_t tiles = ((m->params.m + tile - 1) / tile) * ((m->params.n + tile - 1) / tile);
-    const char *family = is_for_tensor_cores(m)       ? "acuda.matmul_mma"
-                         : acui_is_complex(m->dtype) ? "acuda.complex_sums"
-                                                     : "acuda.matmul";
-    acu_op *launch = acui_launch(p, "matmul", family, kernel,
-                                 acui_blocks(tiles * m->params.batches, 1), args, 4);
+    acu_op *launch = is_for_tensor_cores(m) ? by_tensor_cores(m, args) : by_other_cores(m, args);
     return acu_op_nth(acui_gemm_ask(p->device, &m->params, launch), 0, p->site);
 }
 

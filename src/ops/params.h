@@ -114,6 +114,14 @@ typedef struct acui_matmul {
     acui_operand at[3]; /* out, a and b, with strides along the batch */
 } acui_matmul;
 
+/* Tiles of products by tensor cores (kernels/matmul_mma.cu): 64 by 64 for each warp, from strips of
+ * 64 bytes along k, of which shared memory has so many. */
+#define ACUI_MMA_ROWS 128
+#define ACUI_MMA_COLUMNS 128
+#define ACUI_MMA_STAGES 4
+#define ACUI_MMA_THREADS (ACUI_MMA_ROWS * ACUI_MMA_COLUMNS / 128)
+#define ACUI_MMA_SHARED (ACUI_MMA_STAGES * (ACUI_MMA_ROWS + ACUI_MMA_COLUMNS) * 64)
+
 #define ACUI_SOFTMAX_BLOCK 512 /* most threads in a block of softmax_rows */
 #define ACUI_SOFTMAX_HELD 128  /* bytes of a row, in the type of computation, that each of its
                                 * threads holds */
