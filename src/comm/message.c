@@ -181,7 +181,7 @@ static acu_op *awaiting(acui_request *r, acu_op *posted, bool in, bool out, acu_
         args[n] = acu_arg_op(parts[n], ACU_UPDATE), n++;
     if (in)
         args[n] = acu_arg_op(parts[n], ACU_READ), n++;
-    acu_op *x = acu_op_host_async(await, (acu_user){r, drop}, args, n, site);
+    acu_op *x = acui_op_own_host(acu_op_host_async(await, (acu_user){r, drop}, args, n, site));
     if (!out) /* nothing that it uses was written */
         return acu_op_after(x, parts[n], site);
     acu_op_release(parts[n]); /* the turn: others may post meanwhile */

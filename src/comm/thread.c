@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The thread that calls MPI. Others give it requests (requests.c), and jobs, for which they wait:
- * making, telling and closing a communicator. It sleeps while there is nothing to post, to ask for,
- * or to do; else it asks without pause for a moment, then at growing intervals.
+ * making, telling and closing a communicator. MPI goes on with what was posted only while it is
+ * asked, so the thread asks without pause, as MPI's own waiting does, but yields its core each
+ * time; if nothing happens for long, at growing intervals. It sleeps while there is nothing to
+ * post, to ask for, or to do, but lingers before: a wake-up takes longer than a small collective.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -12,6 +14,7 @@
 #include "comm/thread.h"
 #include "engine/host/host.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,19 +98,28 @@ static bool is_stopped(void)
     return stop;
 }
 
+/* How long it asks without pause, and how long it lingers. */
+#define PATIENCE ACU_SECONDS(1)
+#define LINGER ACU_US(200)
+
 static void *run(void *unused)
 {
     bool idle = true;
-    acui_nap nap = acui_nap_start(ACU_FOREVER); /* since something happened */
+    uint64_t since = acui_now(); /* something happened */
+    acui_nap nap = acui_nap_start(ACU_FOREVER);
     while (!is_stopped()) {
-        const bool slept = idle;
-        job *j = next_job(idle);
+        bool sleeps = idle && acui_now() > since + LINGER;
+        job *j = next_job(sleeps);
         if (j)
             do_job(j);
-        if (acui_requests_turn(&idle) || j || slept)
+        if (acui_requests_turn(&idle) || j || sleeps) {
+            since = acui_now();
             nap = acui_nap_start(ACU_FOREVER);
-        else if (!idle)
+        } else if (idle || acui_now() < since + PATIENCE) {
+            sched_yield();
+        } else {
             acui_nap_again(&nap);
+        }
     }
     return unused;
 }

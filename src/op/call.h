@@ -41,8 +41,9 @@ struct acui_own_call {
  * told as they are, and which may be captured. Returns the op. */
 acu_op *acui_op_own_call(acu_op *op, const acui_own_call *own);
 void acui_op_not_captured(acu_op *op); /* it may not, after all */
-/* Make `op`, an acu_host that was just constructed, one of acuda's own: its function sets a record
- * where it fails, which is told as it is. Returns the op. */
+/* Make `op`, an acu_host or acu_host_async that was just constructed, one of acuda's own: its
+ * function sets a record where it fails, which an acu_host tells as it is; and it takes no time, as
+ * it is called by whoever submits the op, or finds that its data is ready. Returns the op. */
 acu_op *acui_op_own_host(acu_op *op);
 /* The same of one that only looks at its values, and fails or does not, so that in a graph it can
  * be done behind each replay. */

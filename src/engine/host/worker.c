@@ -2,7 +2,8 @@
 /*
  * Host work of ops: a thread, started with the first such op, runs it, one function after the
  * other. These must not wait, so one thread is enough to make progress. Work of acuda's own that a
- * thread waits for (acui_own_work) is left to that thread.
+ * thread waits for (acui_own_work) is left to that thread; and what acuda's own functions
+ * (acui_op_own_host) do is done at once, by whoever finds that it can be done.
  *
  * What ends a submission that is otherwise done, or says what becomes of one, goes first: else each
  * of many submissions would end only after the host work of all.
@@ -192,9 +193,19 @@ static void note_going(acui_task *task)
     acui_order_unlock(task->homes);
 }
 
+/* acuda's own function, which takes no longer than handing it over would. */
+static bool is_short(const acui_node *node)
+{
+    return node->kind == ACUI_NODE_HOST && node->u.call.op->u.call.own;
+}
+
 acui_task *acui_host_run(acui_task *task)
 {
     acui_own_work *own = own_work(task->first);
+    if (is_short(task->first)) {
+        note_going(task);
+        return call(task);
+    }
     if (own) {
         note_going(task);
         /* Release, to acui_own_work_look: all that came before. The thread that waits is there
