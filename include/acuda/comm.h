@@ -60,6 +60,11 @@
  *     communicators go on. One that was given up on the devices (acu_future_cancel, a timeout) is
  *     left 100 ms to end by itself.
  *   - What NCCL reports later (a rank is gone, the network): the same, with its words (DRIVER).
+ *   - Which rank it is NCCL does not say. Where processes met by a file, each has another one
+ *     beside it (its name and the number of the process), and the messages name the rank: one whose
+ *     process has ended; else one that did not come to the collective; else one whose process was
+ *     stopped. That takes up to a third of a second longer. acu_comm_lost has the numbers, and
+ *     acu_comm_shrink makes a communicator of those left.
  *   - Ranks that disagree: undefined with MPI, as in MPI, and with NCCL, where they mostly end by
  *     the timeout; in checked mode (acu_comm_options) each rank's op fails, and says who differs in
  *     what. Checking costs another small collective each.
@@ -134,6 +139,21 @@ ACU_API acu_status acu_comm_open(const acu_comm_options *options, acu_comm **com
  * MPI or NCCL says), IN_CALLBACK.
  */
 ACU_API acu_status acu_comm_close(acu_comm *comm, uint64_t timeout);
+
+/*
+ * A communicator like `comm`, of the ranks that are left, in their order, without those in `lost`:
+ * of a process with several ranks, all of which go if one does. All that are left call this, with
+ * the same list, and it blocks until they have, as acu_comm_open does. `comm` is still to be
+ * closed. Made anew, by a file with ".left" behind its name. For devices of one process, and for
+ * NCCL where processes met by a file; MPI ends the whole job when a process ends. Errors: as
+ * acu_comm_open; INVALID (no such rank, or one of this process's); NOT_SUPPORTED.
+ */
+ACU_API acu_status acu_comm_shrink(acu_comm *comm, const int *lost, size_t count,
+                                   acu_comm **left);
+/* How many ranks were found to be lost when the communicator was retired; the first `room` of them.
+ * Who else is left has found the same, unless it was told less, or earlier: agree before you
+ * shrink, where ranks may also be slow. Never blocks. */
+ACU_API size_t acu_comm_lost(const acu_comm *comm, int *ranks, size_t room);
 
 /* None of these blocks; 0 or NULL for a handle that is none. */
 ACU_API int acu_comm_ranks(const acu_comm *comm);       /* of all processes */

@@ -30,6 +30,7 @@ struct acu_comm {
     _Atomic(bool) closed;
     acu_comm_backend backend; /* PROCESS, NCCL or MPI */
     struct acui_nccl *nccl;   /* with NCCL */
+    struct acui_alive *alive; /* with NCCL, where processes met by a file (alive.h) */
     /* Written by each op that posts, so that posts come in the order of submission. NULL: with
      * neither. */
     acu_tensor *turn;

@@ -95,6 +95,7 @@ struct acui_nccl {
     acui_nccl_rank ranks[ACUI_COMM_MOST];
     CUevent ready; /* of the first device: what comes before a collective */
     pthread_mutex_t calls; /* held by who calls NCCL about it; not by who aborts it */
+    _Atomic(uint64_t) called; /* collectives, so far */
     _Atomic(int) state;    /* release store, acquire load: publishes `record` */
     acu_error record;      /* why it was retired */
     /* The watch's lock: */
@@ -108,6 +109,7 @@ struct acui_nccl_request {
     acu_comm *comm; /* a reference */
     acui_collective c; /* its values are NULL or not; where they are is known when it is called */
     acui_nccl_request *next, **link; /* the watch's lock, as the rest; link NULL: not called yet */
+    uint64_t number;      /* of the communicator's, from 0 on */
     uint64_t late_at;     /* of acui_now() */
     uint64_t unwanted_at; /* when it was first seen that nobody wants it; 0: somebody does */
     bool failed;          /* it was on the device when the communicator was retired */
@@ -146,6 +148,7 @@ void acui_nccl_unwatch(acu_comm *comm);
 void acui_nccl_called(acui_nccl_request *request);
 void acui_nccl_dropped(acui_nccl_request *request);
 bool acui_nccl_busy(acu_comm *comm); /* something of it is on the devices */
+bool acui_nccl_is_retired(const acu_comm *comm); /* of any backend */
 /* Nothing can be called any more, as the record says: what is on the devices fails, and is
  * aborted. Once only; the others do nothing. */
 void acui_nccl_retire(acu_comm *comm, const acu_error *record);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/nap.h"
+#include "comm/alive.h"
 #include "comm/meet.h"
 #include "comm/nccl.h"
 
@@ -219,6 +220,19 @@ static acu_status get_id(acu_comm *comm, const acui_meeting *m, uint64_t timeout
     return m->file ? acui_meet_write(m->file, &comm->nccl->id, sizeof comm->nccl->id) : ACU_OK;
 }
 
+static acu_status begin_alive(acu_comm *comm, const char *file)
+{
+    int each = (int)comm->device_count;
+    return acui_alive_begin(file, &comm->nccl->id, sizeof comm->nccl->id, comm->rank / each,
+                            comm->ranks / each, &comm->alive);
+}
+
+static void end_alive(acu_comm *comm)
+{
+    acui_alive_end(comm->alive);
+    comm->alive = NULL;
+}
+
 static acu_status make_nccl(acu_comm *comm, const acui_meeting *meeting, uint64_t timeout,
                             bool *started)
 {
@@ -226,6 +240,8 @@ static acu_status make_nccl(acu_comm *comm, const acui_meeting *meeting, uint64_
     for (size_t i = 0; i < comm->device_count; i++)
         ACUI_TRY(make_rank(comm, i));
     ACUI_TRY(get_id(comm, meeting, timeout));
+    if (meeting->file)
+        ACUI_TRY(begin_alive(comm, meeting->file));
     uint64_t now = acui_now(), left = deadline == UINT64_MAX ? ACU_FOREVER
                                       : deadline > now       ? deadline - now
                                                              : 0;
@@ -251,6 +267,7 @@ acu_status acui_nccl_open(acu_comm *comm, const acui_meeting *meeting, uint64_t 
     if (status == ACU_OK)
         return ACU_OK;
     acu_error record = *acui_error();
+    end_alive(comm);
     if (atomic_exchange(&comm->nccl->making, ACUI_NCCL_LEFT) == ACUI_NCCL_MADE || !started)
         abandon(comm); /* else the thread that makes it will */
     return acui_error_restore(&record);
@@ -295,6 +312,7 @@ acu_status acui_nccl_close(acu_comm *comm, uint64_t timeout)
         acui_nccl_retire(comm, acui_error());
     }
     acui_nccl_unwatch(comm);
+    end_alive(comm);
     bool retired = atomic_load_explicit(&n->state, memory_order_acquire) != ACUI_NCCL_WORKS;
     acui_aside *aside = retired ? acui_nccl_take_ending(comm)
                                 : acui_aside_start(comm, destroy, "acuda-nccl-end");

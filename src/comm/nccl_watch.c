@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/nap.h"
 #include "base/threads.h"
+#include "comm/alive.h"
 #include "comm/nccl.h"
 #include "engine/completion/complete.h"
 #include "engine/flight/flight.h"
@@ -37,6 +38,7 @@ void acui_nccl_called(acui_nccl_request *r)
     struct acui_nccl *n = r->comm->nccl;
     pthread_mutex_lock(&us.lock);
     r->late_at = acui_deadline(r->comm->timeout);
+    r->number = atomic_fetch_add_explicit(&n->called, 1, memory_order_relaxed);
     r->next = n->requests;
     r->link = &n->requests;
     if (r->next)
@@ -65,6 +67,7 @@ typedef struct seen {
     const acu_comm *comm;
     uint64_t now;
     bool any, late, unwanted;
+    uint64_t first; /* number of the first that is not over */
 } seen;
 
 /* Under the engine's locks; nobody else has the times of a request that is on a device. */
@@ -75,6 +78,7 @@ static void look_at(void *user, bool unwanted, void *context)
     if (r->comm != s->comm)
         return;
     s->any = true;
+    s->first = r->number < s->first ? r->number : s->first;
     s->late |= s->now > r->late_at;
     if (unwanted && !r->unwanted_at)
         r->unwanted_at = s->now;
@@ -83,7 +87,7 @@ static void look_at(void *user, bool unwanted, void *context)
 
 static seen look(acu_comm *comm)
 {
-    seen s = {.comm = comm, .now = acui_now()};
+    seen s = {.comm = comm, .now = acui_now(), .first = UINT64_MAX};
     acui_late_look(comm->devices[0], acui_nccl_run, look_at, &s);
     return s;
 }
@@ -167,6 +171,12 @@ void acui_nccl_retire(acu_comm *comm, const acu_error *record)
         abort_all(comm);
 }
 
+bool acui_nccl_is_retired(const acu_comm *comm)
+{
+    return comm->nccl &&
+           atomic_load_explicit(&comm->nccl->state, memory_order_acquire) != ACUI_NCCL_WORKS;
+}
+
 acui_aside *acui_nccl_take_ending(acu_comm *comm)
 {
     pthread_mutex_lock(&us.lock);
@@ -197,7 +207,7 @@ static acu_status ask(acu_comm *comm)
 }
 
 /* A call that waits inside of NCCL, for ranks that it has to connect to, is not on a device yet. */
-static bool call_is_late(acu_comm *comm)
+static bool call_is_late(acu_comm *comm, seen *s)
 {
     uint64_t now = acui_now();
     bool late = false;
@@ -208,8 +218,21 @@ static bool call_is_late(acu_comm *comm)
     pthread_mutex_lock(&us.lock);
     acui_nccl_request *last = comm->nccl->requests;
     late = last && now > last->late_at;
+    if (late && last->number < s->first)
+        s->first = last->number;
     pthread_mutex_unlock(&us.lock);
     return late;
+}
+
+/* ": lost: rank 3, 4", or nothing. */
+static void say_lost(const acu_comm *comm, bool any, char *text, size_t bytes)
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (int rank = 0; rank < comm->ranks && any && length + 40 < bytes; rank++)
+        if (acui_alive_lost(comm->alive, rank / (int)comm->device_count))
+            length += (size_t)snprintf(text + length, bytes - length, "%s%d",
+                                       length ? ", " : ": lost: rank ", rank);
 }
 
 static void look_after(acu_comm *comm)
@@ -217,15 +240,22 @@ static void look_after(acu_comm *comm)
     if (atomic_load_explicit(&comm->nccl->state, memory_order_acquire) != ACUI_NCCL_WORKS)
         return;
     acu_status status = ask(comm);
+    char said[300], lost[160];
+    snprintf(said, sizeof said, "%.299s", status == ACU_OK ? "" : acu_last_error()->message);
     seen s = look(comm);
     if (status == ACU_OK && (s.late || s.unwanted)) {
         acui_look_everywhere(); /* nobody may have looked, and it is over */
         s = look(comm);
     }
+    bool late = status == ACU_OK && (s.late || call_is_late(comm, &s));
+    bool any = (status != ACU_OK || late) && acui_alive_find(comm->alive,
+                                                             late ? s.first : UINT64_MAX);
+    say_lost(comm, any, lost, sizeof lost);
     if (status != ACU_OK)
-        acui_fail(status, "NCCL failed: %.300s", acu_last_error()->message);
-    else if (s.late || call_is_late(comm))
-        acui_fail(ACU_ERR_DEADLINE, "not all ranks came within the communicator's timeout");
+        acui_fail(status, "NCCL failed%s: %s", lost, said);
+    else if (late)
+        acui_fail(ACU_ERR_DEADLINE, "not all ranks came within the communicator's timeout%s",
+                  lost);
     else if (s.unwanted)
         acui_fail(ACU_ERR_CANCELLED, "a collective was given up while it waited for other ranks");
     else
@@ -233,8 +263,21 @@ static void look_after(acu_comm *comm)
     acui_nccl_retire(comm, acui_error());
 }
 
-/* Look after each, without the lock; whether there was something to look after. */
-static bool look_after_all(void)
+/* What the processes tell one another. */
+static void tell(acu_comm *comm, bool busy)
+{
+    acui_alive_tell(comm->alive, atomic_load_explicit(&comm->nccl->called, memory_order_relaxed),
+                    busy && !acui_nccl_is_retired(comm));
+}
+
+static void look_if_busy(acu_comm *comm, bool busy)
+{
+    if (busy)
+        look_after(comm);
+}
+
+/* Each, without the lock; whether one was busy. */
+static bool visit(void (*what)(acu_comm *comm, bool busy))
 {
     bool any = false;
     pthread_mutex_lock(&us.lock);
@@ -244,8 +287,7 @@ static bool look_after_all(void)
         any |= busy;
         us.at = comm; /* it stays in the list meanwhile */
         pthread_mutex_unlock(&us.lock);
-        if (busy)
-            look_after(comm);
+        what(comm, busy);
         pthread_mutex_lock(&us.lock);
         next = comm->nccl->next;
         us.at = NULL;
@@ -253,6 +295,13 @@ static bool look_after_all(void)
     }
     pthread_mutex_unlock(&us.lock);
     return any;
+}
+
+/* All are told first: where threads play processes, those look at each other's words. */
+static bool look_after_all(void)
+{
+    visit(tell);
+    return visit(look_if_busy);
 }
 
 static void *run(void *unused)

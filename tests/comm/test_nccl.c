@@ -4,6 +4,8 @@
  * are the devices of this process, or threads that play processes with a device each, which meet by
  * a file.
  */
+#include "comm/alive.h"
+#include "comm/comm.h"
 #include "comm/model.h"
 #include "vendor/with_library.h"
 
@@ -377,6 +379,101 @@ static void what_nccl_reports_ends_it(void **state)
     end();
 }
 
+/* Rank 2 never comes. Rank 0 learns who it is, and goes on with rank 1, which gives up. */
+static void lose_one(acu_comm *comm, int rank)
+{
+    int values[1] = {1}, sum = 2, lost[RANKS], wrong[] = {rank}, none[] = {9};
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, values, 1);
+    acu_comm *left = NULL;
+    acu_future *f = NULL;
+    if (rank == 0)
+        comm->timeout = ACU_MS(200);
+    if (rank == 1)
+        f = test_submit(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x));
+    pthread_barrier_wait(&together);
+    if (rank == 0) {
+        assert_fails(acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x), NULL),
+                     ACU_ERR_DEADLINE, "not all ranks came|lost: rank 2");
+        assert_int_equal(acu_comm_lost(comm, lost, RANKS), 1);
+        assert_int_equal(lost[0], 2);
+        assert_fails(acu_comm_shrink(comm, wrong, 1, &left), ACU_ERR_INVALID, "rank 0 is this");
+        assert_fails(acu_comm_shrink(comm, none, 1, &left), ACU_ERR_INVALID, "no rank 9 among");
+    }
+    pthread_barrier_wait(&together);
+    if (rank == 1) {
+        assert_works(acu_future_cancel(f));
+        assert_int_equal(acu_future_wait(f, ACU_FOREVER), ACU_ERR_CANCELLED);
+        acu_future_release(f);
+    }
+    acu_tensor_release(x);
+    if (rank == 2)
+        return;
+    x = tensor_of(devices[0], false, ACU_I32, values, 1);
+    assert_works(acu_comm_shrink(comm, (int[]){2}, 1, &left));
+    assert_int_equal(acu_comm_ranks(left), 2);
+    assert_int_equal(acu_comm_rank(left), rank);
+    assert_works(acu_sync(devices[0], acu_comm_all_reduce(left, ACU_REDUCE_SUM, x), NULL));
+    holds(x, &sum);
+    acu_tensor_release(x);
+    close_comm(left);
+}
+
+static void who_never_comes_is_named(void **state)
+{
+    (void)state;
+    begin_with_fake(3);
+    as_processes(0, lose_one);
+    end();
+}
+
+/* NCCL reports that something is wrong; whose process has ended is named. */
+static void lose_reported(acu_comm *comm, int rank)
+{
+    int value[1] = {1};
+    if (rank == 1) { /* as if its process had ended */
+        char own[80];
+        snprintf(own, sizeof own, "%s.1", acui_alive_file(comm->alive));
+        assert_int_equal(unlink(own), 0);
+    }
+    pthread_barrier_wait(&together);
+    if (rank == 0) {
+        acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
+        acu_future *f = test_submit(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x));
+        report(6);
+        assert_fails(acu_future_wait(f, ACU_FOREVER), ACU_ERR_DRIVER,
+                     "ncclRemoteError|lost: rank 1");
+        acu_future_release(f);
+        acu_tensor_release(x);
+    }
+    pthread_barrier_wait(&together);
+}
+
+static void who_has_ended_is_named(void **state)
+{
+    (void)state;
+    begin_with_fake(2);
+    as_processes(0, lose_reported);
+    report(0);
+    end();
+}
+
+static void devices_of_one_process_can_be_left_out(void **state)
+{
+    (void)state;
+    begin(RANKS);
+    acu_comm *comm = open_here(), *left;
+    assert_int_equal(acu_comm_lost(comm, NULL, 0), 0);
+    assert_works(acu_comm_shrink(comm, (int[]){1}, 1, &left));
+    assert_string_equal(acu_comm_library(left), "NCCL");
+    assert_int_equal(acu_comm_ranks(left), count - 1);
+    assert_ptr_equal(acu_comm_device(left, 0), all[0]);
+    assert_ptr_equal(acu_comm_device(left, 1), count > 2 ? all[2] : NULL);
+    close_comm(left);
+    assert_fails(acu_comm_shrink(comm, NULL, 1, &left), ACU_ERR_INVALID, "no list");
+    close_comm(comm);
+    end();
+}
+
 /* The counts differ: nothing of it ends. */
 static void differ(acu_comm *comm, int rank)
 {
@@ -580,6 +677,9 @@ int main(void)
         TEST(who_is_late_is_not_waited_for),
         TEST(what_is_given_up_is_aborted),
         TEST(what_nccl_reports_ends_it),
+        TEST(who_never_comes_is_named),
+        TEST(who_has_ended_is_named),
+        TEST(devices_of_one_process_can_be_left_out),
         TEST(ranks_that_disagree_end),
         TEST(one_rank_is_enough),
         TEST(closing_ends_what_waits),

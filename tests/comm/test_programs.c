@@ -315,7 +315,6 @@ static void *play_process(void *context)
 {
     player *x = context;
     const program *p = x->p;
-    char file[80];
     open_comm(x, ACU_COMM_NCCL, x->file, x->first, p->ranks);
     play(x);
     pthread_barrier_wait(&together); /* as a process, who is gone would not be here */
@@ -328,11 +327,11 @@ static void *play_process(void *context)
         compare_tensors(x);
         return NULL;
     }
-    assert_works(acu_comm_close(x->comm, ACU_FOREVER));
-    snprintf(file, sizeof file, "%s-again", x->file);
-    bool behind = p->trouble >= GONE_TOLD && x->first > p->troubled;
-    open_comm(x, ACU_COMM_NCCL, file, x->first - behind, p->ranks - (p->trouble >= GONE_TOLD));
+    acu_comm *left;
     x->comm->timeout = ACU_FOREVER;
+    assert_works(acu_comm_shrink(x->comm, &p->troubled, p->trouble >= GONE_TOLD, &left));
+    assert_works(acu_comm_close(x->comm, ACU_FOREVER));
+    x->comm = left;
     go_on(x);
     return NULL;
 }
