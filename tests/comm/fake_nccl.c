@@ -41,6 +41,7 @@ typedef struct meeting {
     struct meeting *next;
     long number;
     int arrived, left;
+    bool broken; /* one that had arrived was aborted: it never is complete */
     call calls[MOST];
 } meeting;
 
@@ -265,14 +266,14 @@ static void run_collective(fake_driver *driver, const void *data)
     pthread_mutex_lock(&lock);
     meeting *m = meeting_of(q, c->number);
     m->calls[self->rank] = c->call;
-    if (++m->arrived == q->ranks) {
+    if (++m->arrived == q->ranks && !m->broken) {
         if (agree(m, q->ranks))
             compute(m, q->ranks);
         else
             q->broken = true;
         pthread_cond_broadcast(&changed);
     }
-    while (!self->aborted && (m->arrived < q->ranks || q->broken))
+    while (!self->aborted && (m->arrived < q->ranks || m->broken || q->broken))
         pthread_cond_wait(&changed, &lock);
     if (m->arrived == q->ranks)
         leave_meeting(q, m); /* one that never was complete stays until the clique ends */
@@ -368,6 +369,20 @@ static _Thread_local struct {
     call calls[8 * MOST * MOST];
 } group;
 
+/* `work` on the stream, which counts as running until it is over. */
+static int start(comm *self, void *stream, void (*work)(fake_driver *, const void *),
+                 const void *data, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    self->running++;
+    pthread_mutex_unlock(&lock);
+    int status = fake_enqueue(stream, work, data, bytes, INTERNAL);
+    pthread_mutex_lock(&lock);
+    self->running -= status != 0;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 static int enqueue_messages(int from)
 {
     exchange e = {.self = group.calls[from].comm};
@@ -381,10 +396,7 @@ static int enqueue_messages(int from)
         e.calls[e.count++] = *c;
         c->comm = NULL; /* done */
     }
-    pthread_mutex_lock(&lock);
-    e.self->running++;
-    pthread_mutex_unlock(&lock);
-    return fake_enqueue(stream, run_exchange, &e, sizeof e, INTERNAL);
+    return start(e.self, stream, run_exchange, &e, sizeof e);
 }
 
 static int enqueue_all(void)
@@ -399,10 +411,7 @@ static int enqueue_all(void)
             continue;
         }
         collective one = {*c, c->comm->calls++};
-        pthread_mutex_lock(&lock);
-        c->comm->running++;
-        pthread_mutex_unlock(&lock);
-        status = fake_enqueue(c->stream, run_collective, &one, sizeof one, INTERNAL);
+        status = start(c->comm, c->stream, run_collective, &one, sizeof one);
     }
     return status;
 }
@@ -551,6 +560,8 @@ int ncclCommAbort(comm *c)
 {
     pthread_mutex_lock(&lock);
     c->aborted = true;
+    for (meeting *m = c->of->meetings; m; m = m->next)
+        m->broken |= m->arrived < c->of->ranks && m->calls[c->rank].comm == c;
     pthread_cond_broadcast(&changed);
     end_comm(c);
     pthread_mutex_unlock(&lock);
