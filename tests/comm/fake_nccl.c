@@ -363,11 +363,32 @@ typedef struct joining {
     comm **where;
 } joining;
 
-static _Thread_local struct {
+/* Of a thread; no thread-local variable, as the thread sanitizer sees races in how those of a
+ * library that was loaded later are given back. */
+typedef struct group {
     int depth, join_count, call_count, error;
     joining joins[MOST];
     call calls[8 * MOST * MOST];
 } group;
+
+static pthread_key_t key;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+
+static void make_key(void)
+{
+    pthread_key_create(&key, free);
+}
+
+static group *mine(void)
+{
+    pthread_once(&key_once, make_key);
+    group *g = pthread_getspecific(key);
+    if (!g) {
+        g = calloc(1, sizeof *g);
+        pthread_setspecific(key, g);
+    }
+    return g;
+}
 
 /* `work` on the stream, which counts as running until it is over. */
 static int start(comm *self, void *stream, void (*work)(fake_driver *, const void *),
@@ -385,10 +406,10 @@ static int start(comm *self, void *stream, void (*work)(fake_driver *, const voi
 
 static int enqueue_messages(int from)
 {
-    exchange e = {.self = group.calls[from].comm};
-    void *stream = group.calls[from].stream;
-    for (int i = from; i < group.call_count; i++) {
-        call *c = &group.calls[i];
+    exchange e = {.self = mine()->calls[from].comm};
+    void *stream = mine()->calls[from].stream;
+    for (int i = from; i < mine()->call_count; i++) {
+        call *c = &mine()->calls[i];
         if (c->kind < SEND || c->comm != e.self)
             continue;
         if (e.count == 2 * MOST)
@@ -401,9 +422,9 @@ static int enqueue_messages(int from)
 
 static int enqueue_all(void)
 {
-    int status = group.call_count ? atomic_load(&fake.fail_call) : 0;
-    for (int i = 0; i < group.call_count && status == 0; i++) {
-        call *c = &group.calls[i];
+    int status = mine()->call_count ? atomic_load(&fake.fail_call) : 0;
+    for (int i = 0; i < mine()->call_count && status == 0; i++) {
+        call *c = &mine()->calls[i];
         if (!c->comm)
             continue;
         if (c->kind >= SEND) {
@@ -420,30 +441,30 @@ static int join_all(void)
 {
     int status = 0;
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < group.join_count; i++)
-        group.joins[i].made->of->joined++;
+    for (int i = 0; i < mine()->join_count; i++)
+        mine()->joins[i].made->of->joined++;
     pthread_cond_broadcast(&changed);
-    for (int i = 0; i < group.join_count; i++) {
-        clique *q = group.joins[i].made->of;
+    for (int i = 0; i < mine()->join_count; i++) {
+        clique *q = mine()->joins[i].made->of;
         while (q->joined < q->ranks && !given_up)
             pthread_cond_wait(&changed, &lock);
         if (q->joined < q->ranks)
             status = REMOTE;
     }
-    for (int i = 0; i < group.join_count; i++)
-        *group.joins[i].where = group.joins[i].made;
+    for (int i = 0; i < mine()->join_count; i++)
+        *mine()->joins[i].where = mine()->joins[i].made;
     pthread_mutex_unlock(&lock);
     return status;
 }
 
 static int end_group(void)
 {
-    int status = group.error;
-    if (status == 0 && group.join_count)
+    int status = mine()->error;
+    if (status == 0 && mine()->join_count)
         status = join_all();
     if (status == 0)
         status = enqueue_all();
-    group.join_count = group.call_count = group.error = 0;
+    mine()->join_count = mine()->call_count = mine()->error = 0;
     return status;
 }
 
@@ -452,15 +473,15 @@ int ncclGroupEnd(void);
 
 int ncclGroupStart(void)
 {
-    group.depth++;
+    mine()->depth++;
     return SUCCESS;
 }
 
 int ncclGroupEnd(void)
 {
-    if (group.depth == 0)
+    if (mine()->depth == 0)
         return INVALID_USAGE;
-    return --group.depth == 0 ? end_group() : SUCCESS;
+    return --mine()->depth == 0 ? end_group() : SUCCESS;
 }
 
 /* ---- communicators --------------------------------------------------------------------------- */
@@ -513,9 +534,9 @@ int ncclCommInitRank(comm **made, int ranks, id name, int rank)
 {
     int status = atomic_load(&fake.fail_create);
     if (status)
-        return group.error = status;
+        return mine()->error = status;
     if (ranks < 1 || ranks > MOST || rank < 0 || rank >= ranks)
-        return group.error = INVALID_ARGUMENT;
+        return mine()->error = INVALID_ARGUMENT;
     comm *c = calloc(1, sizeof *c);
     pthread_mutex_lock(&lock);
     c->of = clique_of(&name, ranks);
@@ -523,7 +544,7 @@ int ncclCommInitRank(comm **made, int ranks, id name, int rank)
     pthread_mutex_unlock(&lock);
     atomic_fetch_add(&fake.created, 1);
     ncclGroupStart();
-    group.joins[group.join_count++] = (joining){c, made};
+    mine()->joins[mine()->join_count++] = (joining){c, made};
     return ncclGroupEnd();
 }
 
@@ -587,14 +608,14 @@ static int add(call c)
 {
     comm *self = c.comm;
     bool right = self && c.type >= 0 && c.type <= 9 && c.root >= 0 && c.root < self->of->ranks &&
-                 c.op >= SUM && c.op <= MIN && group.call_count < 8 * MOST * MOST;
+                 c.op >= SUM && c.op <= MIN && mine()->call_count < 8 * MOST * MOST;
     atomic_fetch_add(&fake.refused, !right);
     if (!right)
-        return group.error = INVALID_ARGUMENT;
+        return mine()->error = INVALID_ARGUMENT;
     if (atomic_fetch_add(&self->inside, 1))
         atomic_fetch_add(&fake.overlaps, 1);
     ncclGroupStart();
-    group.calls[group.call_count++] = c;
+    mine()->calls[mine()->call_count++] = c;
     int status = ncclGroupEnd();
     atomic_fetch_sub(&self->inside, 1);
     return status;
