@@ -5,6 +5,7 @@
 #include "fft/own.h"
 
 #include "base/error.h"
+#include "memory/memory.h"
 #include "ops/ops.h"
 
 #include <acuda/fft.h>
@@ -131,6 +132,13 @@ static acu_op *by_own(acu_planning *p, const request *r, acu_dtype part, acu_sha
     return acui_fft_by_own(p, &t, acu_op_take(&p->values[0], p->site), out);
 }
 
+/* cuFFT wants memory, also that of reals, aligned for complex numbers. */
+static bool is_aligned(const acu_tensor *t, acu_dtype part)
+{
+    CUdeviceptr at = t ? acu_buffer_address(t->buffer) + t->offset : 0;
+    return at % (2 * acu_dtype_bytes(part)) == 0;
+}
+
 static acu_op *plan(acu_planning *p)
 {
     const request *r = p->data;
@@ -145,7 +153,8 @@ static acu_op *plan(acu_planning *p)
     acu_op *out = acui_result(p, name, to, result_of(shape, r));
     if (acu_op_status(out, NULL) != ACU_OK || acu_shape_elements(shape) == 0)
         return out;
-    if (!is_by_cufft(p->device))
+    bool aligned = is_aligned(p->values[0].tensor, part) && is_aligned(p->out.tensor, part);
+    if (!aligned || !is_by_cufft(p->device))
         return by_own(p, r, part, shape, out);
     acu_op *x = acu_op_take(&p->values[0], p->site);
     if (r->kind == TO_REAL)

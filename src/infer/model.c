@@ -149,7 +149,7 @@ static acu_status choose(acu_model *m, acu_provider wanted)
     if (wanted == ACU_PROVIDER_CUDA && !cuda)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_model_load: onnxruntime as %s has no provider "
                          "for CUDA (pip install onnxruntime-gpu has one)",
-                         acui_library_ONNXRUNTIME.path);
+                         acui_library_path(&acui_library_ONNXRUNTIME));
     if (cuda && (wanted == ACU_PROVIDER_CUDA || !m->device->info.software))
         m->provider = ACU_PROVIDER_CUDA;
     return ACU_OK;

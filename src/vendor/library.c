@@ -28,6 +28,25 @@ static const struct {
 
 _Static_assert(ACU_VENDOR_COUNT <= ACUI_VENDORS, "a device has room for all libraries");
 
+/* Of each library; guarded by its lock. Not in its struct, so that they take no room in the file. */
+typedef struct texts {
+    char asked[PATH_MAX]; /* the path that the program named; "": none */
+    char path[PATH_MAX];
+    char looked[360];     /* where it was looked for in vain */
+    char unfit[200];      /* what was found there and is of no use, and why; "": nothing */
+} texts;
+static texts all_texts[ACU_VENDOR_COUNT];
+
+static texts *texts_of(const acui_library *library)
+{
+    return &all_texts[library->id];
+}
+
+const char *acui_library_path(const acui_library *library)
+{
+    return texts_of(library)->path;
+}
+
 static bool is_vendor(acu_vendor vendor)
 {
     return (unsigned)vendor < ACU_VENDOR_COUNT;
@@ -92,7 +111,7 @@ static void judge(const acui_library *library, int major, char *why, size_t byte
     if (major < library->oldest)
         snprintf(why, bytes, "is of version %d, and too old: %d is needed", major,
                  library->oldest);
-    else if (!library->asked[0] && driver && cuda > driver->version / 1000)
+    else if (!texts_of(library)->asked[0] && driver && cuda > driver->version / 1000)
         snprintf(why, bytes, "is of version %d, for CUDA %d, and too new for the driver, of CUDA "
                  "%d.%d", major, cuda, driver->version / 1000, driver->version % 1000 / 10);
 }
@@ -126,7 +145,7 @@ static bool open_one(const acui_vendor *find, const char *name)
     else
         snprintf(why, sizeof why, "does not say its version");
     if (why[0]) {
-        snprintf(library->unfit, sizeof library->unfit, "; %.90s %s", name, why);
+        snprintf(texts_of(library)->unfit, sizeof texts_of(library)->unfit, "; %.90s %s", name, why);
         acui_vendor_close(opened);
         return false;
     }
@@ -134,16 +153,16 @@ static bool open_one(const acui_vendor *find, const char *name)
         acui_vendor_symbol(opened, library->newer[i].name, library->newer[i].field);
     library->library = opened;
     library->version = part[0] * 10000 + part[1] * 100 + part[2];
-    acui_vendor_path(opened, library->path, sizeof library->path);
+    acui_vendor_path(opened, texts_of(library)->path, sizeof texts_of(library)->path);
     return true;
 }
 
 static bool look_for(acui_library *library)
 {
-    const char *asked = library->asked[0] ? library->asked : user_says[library->id];
-    library->unfit[0] = '\0';
+    const char *asked = texts_of(library)->asked[0] ? texts_of(library)->asked : user_says[library->id];
+    texts_of(library)->unfit[0] = '\0';
     library->find.open = open_one;
-    return acui_vendor_find(&library->find, asked, library->looked, sizeof library->looked);
+    return acui_vendor_find(&library->find, asked, texts_of(library)->looked, sizeof texts_of(library)->looked);
 }
 
 static void log_search(const acui_library *library)
@@ -151,10 +170,10 @@ static void log_search(const acui_library *library)
     const char *name = facts[library->id].name;
     if (library->library)
         ACUI_LOG(ACU_LOG_INFO, "library", -1, "%s %d.%d.%d: %s", name, library->version / 10000,
-                 library->version % 10000 / 100, library->version % 100, library->path);
+                 library->version % 10000 / 100, library->version % 100, texts_of(library)->path);
     else
-        ACUI_LOG(library->unfit[0] ? ACU_LOG_WARNING : ACU_LOG_INFO, "library", -1,
-                 "%s is not here: looked for %s%s", name, library->looked, library->unfit);
+        ACUI_LOG(texts_of(library)->unfit[0] ? ACU_LOG_WARNING : ACU_LOG_INFO, "library", -1,
+                 "%s is not here: looked for %s%s", name, texts_of(library)->looked, texts_of(library)->unfit);
 }
 
 acu_status acui_library_open(acui_library *library)
@@ -168,7 +187,7 @@ acu_status acui_library_open(acui_library *library)
     acu_status st = ACU_OK;
     if (!library->library)
         st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (%s install %s%s has "
-                       "it)", facts[library->id].name, library->looked, library->unfit,
+                       "it)", facts[library->id].name, texts_of(library)->looked, texts_of(library)->unfit,
                        library->debian ? "apt" : "pip", facts[library->id].package,
                        library->anywhere ? "" : ", or CUDA's toolkit,");
     pthread_mutex_unlock(&library->lock);
@@ -215,18 +234,18 @@ acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *se
     if (!is_vendor(vendor))
         return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: %d is no library", (int)vendor);
     acui_library *library = libraries[vendor];
-    if (s.path && strlen(s.path) >= sizeof library->asked)
+    if (s.path && strlen(s.path) >= sizeof texts_of(library)->asked)
         return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: the path of %s is too long",
                          facts[vendor].name);
     acu_status st = ACU_OK;
     pthread_mutex_lock(&library->lock);
-    if (s.path && library->library && strcmp(s.path, library->asked) != 0 &&
-        strcmp(s.path, library->path) != 0) {
+    if (s.path && library->library && strcmp(s.path, texts_of(library)->asked) != 0 &&
+        strcmp(s.path, texts_of(library)->path) != 0) {
         st = acui_fail(ACU_ERR_BUSY, "acu_vendor_configure: %s is open as %s", facts[vendor].name,
-                       library->path);
+                       texts_of(library)->path);
     } else {
         if (!library->library)
-            snprintf(library->asked, sizeof library->asked, "%s", s.path ? s.path : "");
+            snprintf(texts_of(library)->asked, sizeof texts_of(library)->asked, "%s", s.path ? s.path : "");
         library->missing = false;
         atomic_store_explicit(&library->named, s.path != NULL, memory_order_relaxed);
         atomic_store_explicit(&library->off, s.off, memory_order_relaxed);
@@ -260,7 +279,7 @@ int acu_vendor_version(acu_vendor vendor)
 
 const char *acu_vendor_path(acu_vendor vendor)
 {
-    return is_open(vendor) ? libraries[vendor]->path : NULL;
+    return is_open(vendor) ? texts_of(libraries[vendor])->path : NULL;
 }
 
 typedef struct report {
@@ -292,7 +311,7 @@ static void report_on(report *r, acu_vendor vendor)
         put(r, "%s\n", acui_error()->message);
     else
         put(r, "%d.%d.%d, %s\n", library->version / 10000,
-            library->version % 10000 / 100, library->version % 100, library->path);
+            library->version % 10000 / 100, library->version % 100, texts_of(library)->path);
 }
 
 size_t acu_vendor_report(char *text, size_t bytes)

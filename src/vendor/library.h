@@ -58,10 +58,6 @@ typedef struct acui_library {
     /* Guarded by the lock. Once it is open, nothing changes any more. */
     pthread_mutex_t lock;
     void *library;        /* never closed */
-    char asked[PATH_MAX]; /* the path that the program named; "": none */
-    char path[PATH_MAX];
-    char looked[360];     /* where it was looked for in vain */
-    char unfit[200];      /* what was found there and is of no use, and why; "": nothing */
     bool missing;
     int version;
     _Atomic(bool) off, named; /* read for each operation; relaxed: nothing depends on them */
@@ -75,6 +71,7 @@ ACU_VENDORS(ACU_X)
 acui_library *acui_library_of(acu_vendor vendor); /* NULL: there is no such library */
 /* Why operations on the device should not use it, as far as settings say; NULL: they should. */
 const char *acui_library_refusal(acui_library *library, const acu_device *device);
+const char *acui_library_path(const acui_library *library); /* once it is open */
 /* Open it, unless it is open. Errors: NOT_FOUND, with where it was looked for. Blocks. */
 acu_status acui_library_open(acui_library *library);
 /* Record that the call failed, in the library's words. 0: ACU_OK, and nothing is recorded. */

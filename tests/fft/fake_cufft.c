@@ -2,7 +2,8 @@
 /* A library that poses as cuFFT for the software device: transforms by definition, in double. */
 #include "../vendor/fake.h"
 
-enum { SUCCESS, INVALID_PLAN, INVALID_TYPE = 3, INVALID_VALUE, EXEC_FAILED = 6, MOST = 256 };
+enum { SUCCESS, INVALID_PLAN, INVALID_TYPE = 3, INVALID_VALUE, EXEC_FAILED = 6, UNALIGNED = 9 };
+enum { MOST = 256 };
 enum { R_32F, R_64F, C_32F = 4, C_64F };
 
 static fake_driver fake;
@@ -240,6 +241,9 @@ int cufftXtExec(int id, void *from, void *to, int sign)
     plan *p = plan_of(id);
     if (!p || !p->made || !p->area)
         return INVALID_PLAN;
+    uintptr_t each = p->from == R_64F || p->from == C_64F ? 16 : 8;
+    if ((uintptr_t)from % each || (uintptr_t)to % each)
+        return UNALIGNED;
     transform t = {.from = from, .to = to, .area = p->area, .sign = sign};
     t.plan.rank = p->rank;
     t.plan.from = p->from;

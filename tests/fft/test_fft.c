@@ -139,6 +139,26 @@ static acu_op *ones(int64_t n)
     return acu_full(ACU_SHAPE(n), acu_c64(1, 1));
 }
 
+/* Reals that begin between two complex numbers: cuFFT does not take them, acuda's kernels do. */
+static void unaligned(void **state)
+{
+    (void)state;
+    acu_device *device = open_fft();
+    acu_tensor *x, *straight, *shifted;
+    double have[10], want[10];
+    assert_works(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(9), 3, 0), &x));
+    acu_op *part = acu_slice(x, ACU_SHAPE(1), ACU_SHAPE(9));
+    assert_works(acu_sync(device, acu_rfft(acu_dup(acu_op_retain(part)), 1), &straight));
+    assert_works(acu_sync(device, acu_rfft(part, 1), &shifted));
+    with_read(straight, want);
+    with_read(shifted, have);
+    with_near(have, want, 10, 1e-5, "unaligned");
+    acu_tensor_release(x);
+    acu_tensor_release(straight);
+    acu_tensor_release(shifted);
+    with_end(device);
+}
+
 /* One plan for each shape, kept; the least used go when there are too many. */
 static void plans_are_kept(void **state)
 {
@@ -292,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complex_numbers),      cmocka_unit_test(real_numbers),
+        cmocka_unit_test(unaligned),
         cmocka_unit_test(plans_are_kept),       cmocka_unit_test(graphs_keep_plans),
         cmocka_unit_test(threads_share_a_plan),
         cmocka_unit_test(in_a_graph),           cmocka_unit_test(refusals),
