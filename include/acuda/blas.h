@@ -6,13 +6,13 @@
  *
  *   acu_op *y2 = acu_blas_gemv(1.0, a, x, 0.5, y);          y = a x + y / 2
  *
- * All take f32, f64, c64 and c128; level 1 and acu_blas_gemm f16 and bf16 too. alpha and beta are
- * real. As in BLAS, the last operand is changed in place, and yielded; only acu_blas_dot, _dotc,
- * _nrm2 and _asum make a new tensor, of one element. An operand is a tensor or an op, as in ops.h.
- * Everything is checked when the op is planned, before cuBLAS is called: all operands are of one
- * dtype and on one device; a vector has rank 1 and any stride above 0; a matrix has rank 2, and is
- * dense along its rows or its columns, so that a transposed view (acu_transpose) costs nothing.
- * Extents are below 2^31. An operand that is written overlaps no other.
+ * All take f32, f64, c64 and c128; acu_blas_gemm and level 1, but for asum, f16 and bf16 too. alpha
+ * and beta are real. As in BLAS, the last operand is changed in place, and yielded; only
+ * acu_blas_dot, _dotc, _nrm2 and _asum make a new tensor, of one element. An operand is a tensor or
+ * an op, as in ops.h. Everything is checked when the op is planned, before cuBLAS is called: all
+ * operands are of one dtype and on one device; a vector has rank 1 and any stride above 0; a matrix
+ * has rank 2, and is dense along its rows or its columns, so that a transposed view (acu_transpose)
+ * costs nothing. Extents are below 2^31. An operand that is written overlaps no other.
  *
  * What is not here: packed and banded matrices; hermitian ones but for acu_blas_herk (acu_blas_gemm
  * does the same); index of the largest element (acu_argmax), swaps and rotations. A conjugate is

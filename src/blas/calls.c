@@ -133,7 +133,7 @@ acu_status acui_blas_dotc(acui_vendor_work *work)
     return product_of(work, b->dtype == ACU_C64 || b->dtype == ACU_C128);
 }
 
-static acu_status norm_of(acui_vendor_work *work, bool root)
+acu_status acui_blas_nrm2(acui_vendor_work *work)
 {
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0];
@@ -141,22 +141,22 @@ static acu_status norm_of(acui_vendor_work *work, bool root)
     int sums = b->dtype == ACU_F64 || b->dtype == ACU_C128 ? ACUI_CUDA_R_64F : ACUI_CUDA_R_32F;
     ACUI_TRY(begin(work));
     ACUI_TRY(with_results(work, true));
-    acu_status st = acui_cublas_fail(root ? "cublasNrm2Ex" : "cublasAsumEx",
-                                     (root ? acui_cublas.nrm2 : acui_cublas.asum)(
-                                         work->handle, x->rows, AT(0), type, x->step, AT(1), real,
-                                         sums));
+    acu_status st =
+        acui_cublas_fail("cublasNrm2Ex", acui_cublas.nrm2(work->handle, x->rows, AT(0), type,
+                                                          x->step, AT(1), real, sums));
     acu_status back = with_results(work, false);
     return st != ACU_OK ? st : back;
 }
 
-acu_status acui_blas_nrm2(acui_vendor_work *work)
-{
-    return norm_of(work, true);
-}
-
 acu_status acui_blas_asum(acui_vendor_work *work)
 {
-    return norm_of(work, false);
+    const acui_blas *b = work->data;
+    const acui_array *x = &b->at[0];
+    ACUI_TRY(begin(work));
+    ACUI_TRY(with_results(work, true));
+    acu_status st = said(b, "asum", CALL_OF(b, asum)(work->handle, x->rows, AT(0), x->step, AT(1)));
+    acu_status back = with_results(work, false);
+    return st != ACU_OK ? st : back;
 }
 
 /* ---- level 2 --------------------------------------------------------------------------------- */

@@ -98,7 +98,8 @@ acu_status acui_ort_open(acu_device *device)
     pthread_mutex_unlock(&lock);
     return known ? ACU_OK
                  : acui_fail(ACU_ERR_NOT_SUPPORTED, "onnxruntime %s (%s) is too old: 1.%d is "
-                             "needed", get_base()->version(), acui_library_path(library), ACUI_ORT_API);
+                             "needed", get_base()->version(), acui_library_path(library),
+                             ACUI_ORT_API);
 }
 
 /* ---- statuses -------------------------------------------------------------------------------- */

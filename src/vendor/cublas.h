@@ -75,14 +75,17 @@ enum {
     X(nrm2, "cublasNrm2Ex",                                                                        \
       (acui_cublas_handle, int n, const void *x, int x_type, int x_step, void *result,             \
        int result_type, int sums))                                                                 \
-    X(asum, "cublasAsumEx",                                                                        \
-      (acui_cublas_handle, int n, const void *x, int x_type, int x_step, void *result,             \
-       int result_type, int sums))                                                                 \
     ACUI_CUBLAS_WIDTHS(X, getrf_batched, "getrfBatched",                                           \
       (acui_cublas_handle, int n, void *const *a, int lda, int *pivots, int *info, int batches))   \
     ACUI_CUBLAS_WIDTHS(X, getrs_batched, "getrsBatched",                                           \
       (acui_cublas_handle, int op, int n, int columns, const void *const *a, int lda,              \
        const int *pivots, void *const *b, int ldb, int *info, int batches))                        \
+    ACUI_CUBLAS_WIDTHS(X, asum, "asum_v2",                                                         \
+      (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
+    X(casum, "cublasScasum_v2",                                                                    \
+      (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
+    X(zasum, "cublasDzasum_v2",                                                                    \
+      (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
     ACUI_CUBLAS_TYPES(X, gemv, "gemv_v2", "gemv_v2",                                               \
       (acui_cublas_handle, int op, int m, int n, const void *alpha, const void *a, int lda,        \
        const void *x, int x_step, const void *beta, void *y, int y_step))                          \

@@ -28,7 +28,7 @@ static const struct {
 
 _Static_assert(ACU_VENDOR_COUNT <= ACUI_VENDORS, "a device has room for all libraries");
 
-/* Of each library; guarded by its lock. Not in its struct, so that they take no room in the file. */
+/* Of each library; guarded by its lock. Not in its struct: so they take no room in the file. */
 typedef struct texts {
     char asked[PATH_MAX]; /* the path that the program named; "": none */
     char path[PATH_MAX];
@@ -145,7 +145,8 @@ static bool open_one(const acui_vendor *find, const char *name)
     else
         snprintf(why, sizeof why, "does not say its version");
     if (why[0]) {
-        snprintf(texts_of(library)->unfit, sizeof texts_of(library)->unfit, "; %.90s %s", name, why);
+        texts *t = texts_of(library);
+        snprintf(t->unfit, sizeof t->unfit, "; %.90s %s", name, why);
         acui_vendor_close(opened);
         return false;
     }
@@ -159,25 +160,28 @@ static bool open_one(const acui_vendor *find, const char *name)
 
 static bool look_for(acui_library *library)
 {
-    const char *asked = texts_of(library)->asked[0] ? texts_of(library)->asked : user_says[library->id];
+    texts *t = texts_of(library);
+    const char *asked = t->asked[0] ? t->asked : user_says[library->id];
     texts_of(library)->unfit[0] = '\0';
     library->find.open = open_one;
-    return acui_vendor_find(&library->find, asked, texts_of(library)->looked, sizeof texts_of(library)->looked);
+    return acui_vendor_find(&library->find, asked, t->looked, sizeof t->looked);
 }
 
 static void log_search(const acui_library *library)
 {
     const char *name = facts[library->id].name;
+    const texts *t = texts_of(library);
     if (library->library)
         ACUI_LOG(ACU_LOG_INFO, "library", -1, "%s %d.%d.%d: %s", name, library->version / 10000,
-                 library->version % 10000 / 100, library->version % 100, texts_of(library)->path);
+                 library->version % 10000 / 100, library->version % 100, t->path);
     else
-        ACUI_LOG(texts_of(library)->unfit[0] ? ACU_LOG_WARNING : ACU_LOG_INFO, "library", -1,
-                 "%s is not here: looked for %s%s", name, texts_of(library)->looked, texts_of(library)->unfit);
+        ACUI_LOG(t->unfit[0] ? ACU_LOG_WARNING : ACU_LOG_INFO, "library", -1,
+                 "%s is not here: looked for %s%s", name, t->looked, t->unfit);
 }
 
 acu_status acui_library_open(acui_library *library)
 {
+    const texts *t = texts_of(library);
     pthread_once(&once, read_environment);
     pthread_mutex_lock(&library->lock);
     if (!library->library && !library->missing) {
@@ -187,7 +191,7 @@ acu_status acui_library_open(acui_library *library)
     acu_status st = ACU_OK;
     if (!library->library)
         st = acui_fail(ACU_ERR_NOT_FOUND, "%s is not here: looked for %s%s (%s install %s%s has "
-                       "it)", facts[library->id].name, texts_of(library)->looked, texts_of(library)->unfit,
+                       "it)", facts[library->id].name, t->looked, t->unfit,
                        library->debian ? "apt" : "pip", facts[library->id].package,
                        library->anywhere ? "" : ", or CUDA's toolkit,");
     pthread_mutex_unlock(&library->lock);
@@ -245,7 +249,7 @@ acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *se
                        texts_of(library)->path);
     } else {
         if (!library->library)
-            snprintf(texts_of(library)->asked, sizeof texts_of(library)->asked, "%s", s.path ? s.path : "");
+            snprintf(texts_of(library)->asked, PATH_MAX, "%s", s.path ? s.path : "");
         library->missing = false;
         atomic_store_explicit(&library->named, s.path != NULL, memory_order_relaxed);
         atomic_store_explicit(&library->off, s.off, memory_order_relaxed);

@@ -175,7 +175,6 @@ int cublasScalEx(void *h, int n, const void *alpha, int alpha_type, void *x, int
 int cublasDotEx(DOT_ARGUMENTS);
 int cublasDotcEx(DOT_ARGUMENTS);
 int cublasNrm2Ex(NORM_ARGUMENTS);
-int cublasAsumEx(NORM_ARGUMENTS);
 
 int cublasAxpyEx(void *h, int n, const void *alpha, int alpha_type, const void *x, int x_type,
                  int x_step, void *y, int y_type, int y_step, int sums)
@@ -224,11 +223,6 @@ static int norm(NORM_ARGUMENTS, int root)
 int cublasNrm2Ex(NORM_ARGUMENTS)
 {
     return norm(h, n, x, x_type, x_step, result, result_type, sums, 1);
-}
-
-int cublasAsumEx(NORM_ARGUMENTS)
-{
-    return norm(h, n, x, x_type, x_step, result, result_type, sums, 0);
 }
 
 /* ---- level 2 ---- */
@@ -519,6 +513,12 @@ int cublasGemmGroupedBatchedEx(GROUP_ARGUMENTS)
         return enqueue(h, run_syr, &c, lda >= n);                                                  \
     }
 
+#define SIZES(name, type_, result_)                                                                \
+    FUNCTION(name, (void *h, int n, const void *x, int x_step, void *result))                      \
+    {                                                                                              \
+        return norm(h, n, x, type_, x_step, result, result_, result_, 0);                          \
+    }
+
 #define OUTER(name, type_)                                                                         \
     FUNCTION(name, (void *h, int m, int n, const void *alpha, const void *x, int x_step,           \
                     const void *y, int y_step, void *a, int lda))                                  \
@@ -580,6 +580,10 @@ VECTORS(S, FAKE_R_32F)
 VECTORS(D, FAKE_R_64F)
 VECTORS(C, C_32F)
 VECTORS(Z, C_64F)
+SIZES(cublasSasum_v2, FAKE_R_32F, FAKE_R_32F)
+SIZES(cublasDasum_v2, FAKE_R_64F, FAKE_R_64F)
+SIZES(cublasScasum_v2, C_32F, FAKE_R_32F)
+SIZES(cublasDzasum_v2, C_64F, FAKE_R_64F)
 OUTER(cublasSger_v2, FAKE_R_32F)
 OUTER(cublasDger_v2, FAKE_R_64F)
 OUTER(cublasCgeru_v2, C_32F)
