@@ -42,7 +42,7 @@ typedef struct acu_graph_options {
  *
  * A graph can hold launches, cooperative and cluster launches included, fills, copies of any layout
  * on the device or between it and pinned memory, acuda's operations that call a library, and calls
- * of acu_foreign that acu_capturable says may be captured. What an operation of solver.h says of
+ * of acu_foreign that acu_capturable says may be captured. What a batch of solver.h says of
  * its matrix is looked at behind each replay, which fails then. It can not hold other foreign
  * calls, host calls, acu_or_else, acu_finally, acu_replay, acu_after of what is not in it,
  * acu_after_future, programmatic launches, copies of pageable memory or between devices, or work on

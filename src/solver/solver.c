@@ -21,20 +21,19 @@ enum { LOWER = 0, UPPER = 1 }; /* cuSOLVER's */
 typedef struct kind {
     acui_info_words info;
     bool batches, square;
-    bool waits; /* cuSOLVER may look at what the device has computed, in the call */
 } kind;
 
 #define MINOR "the leading minor of order ", " is not positive definite"
 #define SINGULAR "the matrix is singular: element ", " of the diagonal of its factor u is 0"
 #define NOT_CONVERGED "", " elements beside a diagonal did not converge to 0"
 
-static const kind cholesky = {{"cholesky", MINOR}, true, true, false};
-static const kind cholesky_solve = {{"cholesky_solve", MINOR}, false, true, false};
-static const kind solve = {{"solve", SINGULAR}, true, true, false};
-static const kind lu = {{"lu", SINGULAR}, true, false, false};
-static const kind qr = {{"qr", "", ""}, false, false, false};
-static const kind svd = {{"svd", NOT_CONVERGED}, false, false, true};
-static const kind eigh = {{"eigh", NOT_CONVERGED}, false, true, true};
+static const kind cholesky = {{"cholesky", MINOR}, true, true};
+static const kind cholesky_solve = {{"cholesky_solve", MINOR}, false, true};
+static const kind solve = {{"solve", SINGULAR}, true, true};
+static const kind lu = {{"lu", SINGULAR}, true, false};
+static const kind qr = {{"qr", "", ""}, false, false};
+static const kind svd = {{"svd", NOT_CONVERGED}, false, false};
+static const kind eigh = {{"eigh", NOT_CONVERGED}, false, true};
 
 typedef struct request {
     const kind *kind;
@@ -153,7 +152,8 @@ static acu_op *empty_info(const planned *x)
     return empty(x, ACU_I32, ACU_SHAPE(x->s.batches));
 }
 
-/* The call, whose values are x->made. */
+/* The call, whose values are x->made. Those of cuSOLVER are not captured: that it can be is said
+ * for none of them, and some look at what the device has computed. */
 static void call(planned *x, acui_library *library, acui_vendor_fn fn, acu_op *const *ops,
                  const acu_access *how, size_t count)
 {
@@ -163,7 +163,8 @@ static void call(planned *x, acui_library *library, acui_vendor_fn fn, acu_op *c
     acui_vendor_call made = {.library = library,
                              .name = x->kind->info.name,
                              .fn = fn,
-                             .repeats = x->kind->waits ? ACUI_NOT_REPEATED : ACUI_REPEATED_THERE,
+                             .repeats = library == &acui_library_CUBLAS ? ACUI_REPEATED_THERE
+                                                                        : ACUI_NOT_REPEATED,
                              .data = &x->s,
                              .bytes = sizeof x->s};
     acu_op_unzip(acui_vendor_op(&made, args, count, x->p->site), x->made, count, x->p->site);
