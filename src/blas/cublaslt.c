@@ -357,9 +357,11 @@ acu_status acui_lt_run(acui_vendor_work *work)
     }
     ACUI_TRY(st);
     ACUI_TRY(point_to(work, p));
+    if (!c && l->key.at[ACUI_LT_C].type == l->key.at[ACUI_LT_D].type)
+        c = d; /* else, as for a result of f8, C is not there */
     return said("cublasLtMatmul",
                 lt.multiply(p->handle, p->desc, &alpha, at(work, ACUI_LT_A), layout[ACUI_LT_A],
-                            at(work, ACUI_LT_B), layout[ACUI_LT_B], &beta, c ? c : d,
+                            at(work, ACUI_LT_B), layout[ACUI_LT_B], &beta, c,
                             layout[ACUI_LT_C], d, layout[ACUI_LT_D], &chosen->algorithm, memory,
                             chosen->bytes, work->stream));
 }

@@ -241,7 +241,12 @@ static void small_results(void **state)
             o.c = acu_convert(acu_full(ACU_SHAPE(M, N), acu_f32(2)), ACU_BF16);
             o.beta = 0.5;
         }
-        assert_works(acu_sync(device, acu_product(view(&a), view(&b), &o), &y));
+        acu_status st = acu_sync(device, acu_product(view(&a), view(&b), &o), &y);
+        if (test_on_gpu() && st == ACU_ERR_NOT_SUPPORTED) {
+            print_message("skipped: %s\n", acu_last_error()->message);
+            continue;
+        }
+        assert_works(st);
         assert_int_equal(acu_tensor_dtype(y), ACU_F8E4M3FN);
         assert_works(acu_sync(device, acu_convert(y, ACU_F64), &wide));
         multiply(&a, &b, want);
