@@ -16,18 +16,15 @@ enum { WORKSPACE = 4 << 20, FILL_LOWER = 0, FILL_UPPER = 1 };
 
 static const struct {
     int type, compute, sums; /* `sums`: how level 1 computes */
-    int real;                /* the type of its norms */
     char letter;             /* in cuBLAS's names */
 } types[] = {
-    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, ACUI_CUDA_R_16F, 'H'},
-    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, ACUI_CUDA_R_16BF,
-                  'B'},
-    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, ACUI_CUDA_R_32F, 'S'},
-    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32, ACUI_CUDA_R_32F, ACUI_CUDA_R_32F,
-                  'S'},
-    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_R_64F, ACUI_CUDA_R_64F, 'D'},
-    [ACU_C64] = {ACUI_CUDA_C_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_C_32F, ACUI_CUDA_R_32F, 'C'},
-    [ACU_C128] = {ACUI_CUDA_C_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_C_64F, ACUI_CUDA_R_64F, 'Z'},
+    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, 'H'},
+    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, 'B'},
+    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, 'S'},
+    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32, ACUI_CUDA_R_32F, 'S'},
+    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_R_64F, 'D'},
+    [ACU_C64] = {ACUI_CUDA_C_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_C_32F, 'C'},
+    [ACU_C128] = {ACUI_CUDA_C_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_C_64F, 'Z'},
 };
 
 /* cuBLAS's function for the dtype. */
@@ -74,6 +71,15 @@ static acu_status begin(acui_vendor_work *work)
 
 /* ---- level 1 --------------------------------------------------------------------------------- */
 
+static bool is_complex(const acui_blas *b)
+{
+    return b->dtype == ACU_C64 || b->dtype == ACU_C128;
+}
+
+/* The function for the complex dtype. */
+#define COMPLEX_OF(b, name)                                                                        \
+    ((b)->dtype == ACU_C128 ? acui_cublas.z##name : acui_cublas.c##name)
+
 acu_status acui_blas_axpy(acui_vendor_work *work)
 {
     const acui_blas *b = work->data;
@@ -81,6 +87,9 @@ acu_status acui_blas_axpy(acui_vendor_work *work)
     number alpha = number_of(b->alpha);
     int type = types[b->dtype].type, sums = types[b->dtype].sums;
     ACUI_TRY(begin(work));
+    if (is_complex(b))
+        return said(b, "axpy", COMPLEX_OF(b, axpy)(work->handle, x->rows, as(&alpha, b), AT(0),
+                                                   x->step, AT(1), y->step));
     return acui_cublas_fail("cublasAxpyEx",
                             acui_cublas.axpy(work->handle, x->rows, as(&alpha, b), sums, AT(0),
                                              type, x->step, AT(1), type, y->step, sums));
@@ -91,11 +100,14 @@ acu_status acui_blas_scal(acui_vendor_work *work)
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0];
     number alpha = number_of(b->alpha);
+    int type = types[b->dtype].type, sums = types[b->dtype].sums;
     ACUI_TRY(begin(work));
+    if (is_complex(b))
+        return said(b, "scal",
+                    COMPLEX_OF(b, scal)(work->handle, x->rows, as(&alpha, b), AT(0), x->step));
     return acui_cublas_fail("cublasScalEx",
-                            acui_cublas.scal(work->handle, x->rows, as(&alpha, b),
-                                             types[b->dtype].sums, AT(0), types[b->dtype].type,
-                                             x->step, types[b->dtype].sums));
+                            acui_cublas.scal(work->handle, x->rows, as(&alpha, b), sums, AT(0),
+                                             type, x->step, sums));
 }
 
 /* Results go to device memory: otherwise cuBLAS waits for them. */
@@ -107,19 +119,35 @@ static acu_status with_results(acui_vendor_work *work, bool on_device)
                                                                    : ACUI_CUBLAS_POINTER_HOST));
 }
 
+/* Of a call whose result is value 1 or 2. */
+static acu_status begin_result(acui_vendor_work *work)
+{
+    ACUI_TRY(begin(work));
+    return with_results(work, true);
+}
+
+static acu_status end_result(acui_vendor_work *work, acu_status st)
+{
+    acu_status back = with_results(work, false);
+    return st != ACU_OK ? st : back;
+}
+
 static acu_status product_of(acui_vendor_work *work, bool conjugated)
 {
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0], *y = &b->at[1];
     int type = types[b->dtype].type, sums = types[b->dtype].sums;
-    ACUI_TRY(begin(work));
-    ACUI_TRY(with_results(work, true));
-    acu_status st = acui_cublas_fail(conjugated ? "cublasDotcEx" : "cublasDotEx",
-                                     (conjugated ? acui_cublas.dotc : acui_cublas.dot)(
-                                         work->handle, x->rows, AT(0), type, x->step, AT(1), type,
-                                         y->step, AT(2), type, sums));
-    acu_status back = with_results(work, false);
-    return st != ACU_OK ? st : back;
+    acu_status st;
+    ACUI_TRY(begin_result(work));
+    if (is_complex(b))
+        st = said(b, conjugated ? "dotc" : "dotu",
+                  (conjugated ? COMPLEX_OF(b, dotc) : COMPLEX_OF(b, dotu))(
+                      work->handle, x->rows, AT(0), x->step, AT(1), y->step, AT(2)));
+    else
+        st = acui_cublas_fail("cublasDotEx",
+                              acui_cublas.dot(work->handle, x->rows, AT(0), type, x->step, AT(1),
+                                              type, y->step, AT(2), type, sums));
+    return end_result(work, st);
 }
 
 acu_status acui_blas_dot(acui_vendor_work *work)
@@ -129,34 +157,32 @@ acu_status acui_blas_dot(acui_vendor_work *work)
 
 acu_status acui_blas_dotc(acui_vendor_work *work)
 {
-    const acui_blas *b = work->data;
-    return product_of(work, b->dtype == ACU_C64 || b->dtype == ACU_C128);
+    return product_of(work, true);
 }
 
 acu_status acui_blas_nrm2(acui_vendor_work *work)
 {
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0];
-    int type = types[b->dtype].type, real = types[b->dtype].real;
-    int sums = b->dtype == ACU_F64 || b->dtype == ACU_C128 ? ACUI_CUDA_R_64F : ACUI_CUDA_R_32F;
-    ACUI_TRY(begin(work));
-    ACUI_TRY(with_results(work, true));
-    acu_status st =
-        acui_cublas_fail("cublasNrm2Ex", acui_cublas.nrm2(work->handle, x->rows, AT(0), type,
-                                                          x->step, AT(1), real, sums));
-    acu_status back = with_results(work, false);
-    return st != ACU_OK ? st : back;
+    int type = types[b->dtype].type, sums = types[b->dtype].sums;
+    acu_status st;
+    ACUI_TRY(begin_result(work));
+    if (is_complex(b))
+        st = said(b, "nrm2", COMPLEX_OF(b, nrm2)(work->handle, x->rows, AT(0), x->step, AT(1)));
+    else
+        st = acui_cublas_fail("cublasNrm2Ex",
+                              acui_cublas.nrm2(work->handle, x->rows, AT(0), type, x->step, AT(1),
+                                               type, sums));
+    return end_result(work, st);
 }
 
 acu_status acui_blas_asum(acui_vendor_work *work)
 {
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0];
-    ACUI_TRY(begin(work));
-    ACUI_TRY(with_results(work, true));
-    acu_status st = said(b, "asum", CALL_OF(b, asum)(work->handle, x->rows, AT(0), x->step, AT(1)));
-    acu_status back = with_results(work, false);
-    return st != ACU_OK ? st : back;
+    ACUI_TRY(begin_result(work));
+    return end_result(work, said(b, "asum", CALL_OF(b, asum)(work->handle, x->rows, AT(0), x->step,
+                                                             AT(1))));
 }
 
 /* ---- level 2 --------------------------------------------------------------------------------- */
@@ -382,7 +408,7 @@ acu_status acui_blas_herk(acui_vendor_work *work)
     const acui_blas *b = work->data;
     const acui_array *a = &b->at[0], *c = &b->at[1];
     number alpha = number_of(b->alpha), beta = number_of(b->beta);
-    bool whole = b->dtype == ACU_C64 || b->dtype == ACU_C128;
+    bool whole = is_complex(b);
     int op = whole && a->by_rows ? ACUI_CUBLAS_OP_C : op_of(a);
     ACUI_TRY(begin(work));
     return said(b, whole ? "herk" : "syrk",

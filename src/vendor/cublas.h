@@ -38,6 +38,8 @@ enum {
 /* The same for f32 and f64; for c64 and c128 too, whose symbols may have another end. */
 #define ACUI_CUBLAS_WIDTHS(X, name, symbol, parameters)                                            \
     X(s##name, "cublasS" symbol, parameters) X(d##name, "cublasD" symbol, parameters)
+#define ACUI_CUBLAS_COMPLEX(X, name, narrow, wide, parameters)                                     \
+    X(c##name, narrow, parameters) X(z##name, wide, parameters)
 #define ACUI_CUBLAS_TYPES(X, name, symbol, complex_symbol, parameters)                             \
     ACUI_CUBLAS_WIDTHS(X, name, symbol, parameters)                                                \
     X(c##name, "cublasC" complex_symbol, parameters)                                               \
@@ -69,9 +71,6 @@ enum {
     X(dot, "cublasDotEx",                                                                          \
       (acui_cublas_handle, int n, const void *x, int x_type, int x_step, const void *y,            \
        int y_type, int y_step, void *result, int result_type, int sums))                           \
-    X(dotc, "cublasDotcEx",                                                                        \
-      (acui_cublas_handle, int n, const void *x, int x_type, int x_step, const void *y,            \
-       int y_type, int y_step, void *result, int result_type, int sums))                           \
     X(nrm2, "cublasNrm2Ex",                                                                        \
       (acui_cublas_handle, int n, const void *x, int x_type, int x_step, void *result,             \
        int result_type, int sums))                                                                 \
@@ -80,11 +79,22 @@ enum {
     ACUI_CUBLAS_WIDTHS(X, getrs_batched, "getrsBatched",                                           \
       (acui_cublas_handle, int op, int n, int columns, const void *const *a, int lda,              \
        const int *pivots, void *const *b, int ldb, int *info, int batches))                        \
+    ACUI_CUBLAS_COMPLEX(X, axpy, "cublasCaxpy_v2", "cublasZaxpy_v2",                               \
+      (acui_cublas_handle, int n, const void *alpha, const void *x, int x_step, void *y,           \
+       int y_step))                                                                                \
+    ACUI_CUBLAS_COMPLEX(X, scal, "cublasCscal_v2", "cublasZscal_v2",                               \
+      (acui_cublas_handle, int n, const void *alpha, void *x, int x_step))                         \
+    ACUI_CUBLAS_COMPLEX(X, dotu, "cublasCdotu_v2", "cublasZdotu_v2",                               \
+      (acui_cublas_handle, int n, const void *x, int x_step, const void *y, int y_step,            \
+       void *result))                                                                              \
+    ACUI_CUBLAS_COMPLEX(X, dotc, "cublasCdotc_v2", "cublasZdotc_v2",                               \
+      (acui_cublas_handle, int n, const void *x, int x_step, const void *y, int y_step,            \
+       void *result))                                                                              \
+    ACUI_CUBLAS_COMPLEX(X, nrm2, "cublasScnrm2_v2", "cublasDznrm2_v2",                             \
+      (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
     ACUI_CUBLAS_WIDTHS(X, asum, "asum_v2",                                                         \
       (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
-    X(casum, "cublasScasum_v2",                                                                    \
-      (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
-    X(zasum, "cublasDzasum_v2",                                                                    \
+    ACUI_CUBLAS_COMPLEX(X, asum, "cublasScasum_v2", "cublasDzasum_v2",                             \
       (acui_cublas_handle, int n, const void *x, int x_step, void *result))                        \
     ACUI_CUBLAS_TYPES(X, gemv, "gemv_v2", "gemv_v2",                                               \
       (acui_cublas_handle, int op, int m, int n, const void *alpha, const void *a, int lda,        \

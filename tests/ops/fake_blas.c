@@ -173,7 +173,6 @@ int cublasAxpyEx(void *h, int n, const void *alpha, int alpha_type, const void *
 int cublasScalEx(void *h, int n, const void *alpha, int alpha_type, void *x, int x_type,
                  int x_step, int sums);
 int cublasDotEx(DOT_ARGUMENTS);
-int cublasDotcEx(DOT_ARGUMENTS);
 int cublasNrm2Ex(NORM_ARGUMENTS);
 
 int cublasAxpyEx(void *h, int n, const void *alpha, int alpha_type, const void *x, int x_type,
@@ -205,11 +204,6 @@ static int dot(DOT_ARGUMENTS, bool conjugated)
 int cublasDotEx(DOT_ARGUMENTS)
 {
     return dot(h, n, x, x_type, x_step, y, y_type, y_step, result, result_type, sums, false);
-}
-
-int cublasDotcEx(DOT_ARGUMENTS)
-{
-    return dot(h, n, x, x_type, x_step, y, y_type, y_step, result, result_type, sums, true);
 }
 
 static int norm(NORM_ARGUMENTS, int root)
@@ -513,6 +507,31 @@ int cublasGemmGroupedBatchedEx(GROUP_ARGUMENTS)
         return enqueue(h, run_syr, &c, lda >= n);                                                  \
     }
 
+#define COMPLEX(letter, norm_, type_, part_)                                                       \
+    FUNCTION(cublas##letter##axpy_v2, (void *h, int n, const void *alpha, const void *x,           \
+                                       int x_step, void *y, int y_step))                           \
+    {                                                                                              \
+        return cublasAxpyEx(h, n, alpha, type_, x, type_, x_step, y, type_, y_step, type_);        \
+    }                                                                                              \
+    FUNCTION(cublas##letter##scal_v2, (void *h, int n, const void *alpha, void *x, int x_step))    \
+    {                                                                                              \
+        return cublasScalEx(h, n, alpha, type_, x, type_, x_step, type_);                          \
+    }                                                                                              \
+    FUNCTION(cublas##letter##dotu_v2, (void *h, int n, const void *x, int x_step, const void *y,   \
+                                       int y_step, void *result))                                  \
+    {                                                                                              \
+        return dot(h, n, x, type_, x_step, y, type_, y_step, result, type_, type_, false);         \
+    }                                                                                              \
+    FUNCTION(cublas##letter##dotc_v2, (void *h, int n, const void *x, int x_step, const void *y,   \
+                                       int y_step, void *result))                                  \
+    {                                                                                              \
+        return dot(h, n, x, type_, x_step, y, type_, y_step, result, type_, type_, true);          \
+    }                                                                                              \
+    FUNCTION(norm_, (void *h, int n, const void *x, int x_step, void *result))                     \
+    {                                                                                              \
+        return norm(h, n, x, type_, x_step, result, part_, part_, 1);                              \
+    }
+
 #define SIZES(name, type_, result_)                                                                \
     FUNCTION(name, (void *h, int n, const void *x, int x_step, void *result))                      \
     {                                                                                              \
@@ -580,6 +599,8 @@ VECTORS(S, FAKE_R_32F)
 VECTORS(D, FAKE_R_64F)
 VECTORS(C, C_32F)
 VECTORS(Z, C_64F)
+COMPLEX(C, cublasScnrm2_v2, C_32F, FAKE_R_32F)
+COMPLEX(Z, cublasDznrm2_v2, C_64F, FAKE_R_64F)
 SIZES(cublasSasum_v2, FAKE_R_32F, FAKE_R_32F)
 SIZES(cublasDasum_v2, FAKE_R_64F, FAKE_R_64F)
 SIZES(cublasScasum_v2, C_32F, FAKE_R_32F)
