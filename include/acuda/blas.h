@@ -16,10 +16,10 @@
  *
  * What is not here: packed and banded matrices; hermitian ones but for acu_blas_herk (acu_blas_gemm
  * does the same); index of the largest element (acu_argmax), swaps and rotations. A conjugate is
- * acu_conj. In graphs, cached and explicit, the calls are captured. Errors: SHAPE, DTYPE, INVALID
- * (a layout, a value of an enumeration, overlap), SHARED, DEVICE, NOT_FOUND; of the future: DRIVER,
- * NOT_SUPPORTED, DEVICE_MEMORY, with cuBLAS's name for the status. None blocks. Driver: what cuBLAS
- * calls.
+ * acu_conj. In graphs, cached and explicit, the calls are captured, but for groups. Errors: SHAPE,
+ * DTYPE, INVALID (a layout, a value of an enumeration, overlap), SHARED, DEVICE, NOT_FOUND; of the
+ * future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuBLAS's name for the status. None blocks.
+ * Driver: what cuBLAS calls.
  */
 #ifndef ACUDA_BLAS_H
 #define ACUDA_BLAS_H
@@ -98,8 +98,8 @@ ACU_API acu_op *acu_op_blas_gemm(double alpha, acu_op *a, acu_op *b, double beta
  * `count` products of any shapes in one call (1 to ACU_BLAS_GROUP_MAX): c[i] = alpha a[i] b[i] +
  * beta c[i]; all of one dtype: f16, bf16, f32, tf32 or f64. The operands are consumed. Yields the
  * c's in their order. By cublasGemmGroupedBatchedEx, which cuBLAS has from version 12.5 on; where
- * it is not there, or does not take the dtype, by a call for each. Errors: LIMIT (their number),
- * too.
+ * it is not there, or does not take the dtype, by a call for each. In no graph. Errors: LIMIT
+ * (their number), too.
  */
 #define ACU_BLAS_GROUP_MAX 256
 #define acu_blas_gemm_group(alpha, a, b, beta, c, count)                                           \

@@ -86,10 +86,11 @@ static acu_op *make(acu_planning *p, const acui_blas_group *g)
     for (size_t i = 0; i < p->count; i++)
         args[i] = acu_arg_op(acu_op_take(&p->values[i], p->site),
                              i >= count ? ACU_READ : g->beta == 0 ? ACU_WRITE : ACU_UPDATE);
+    /* Not captured: cuBLAS gets lists of the host's, and how they go to the device is not said. */
     acui_vendor_call call = {.library = &acui_library_CUBLAS,
                              .name = name,
                              .fn = acui_blas_grouped,
-                             .repeats = ACUI_REPEATED_THERE,
+                             .repeats = ACUI_NOT_REPEATED,
                              .data = g,
                              .bytes = offsetof(acui_blas_group, at) + p->count * sizeof *g->at};
     acu_op_unzip(acui_vendor_op(&call, args, p->count, p->site), values, p->count, p->site);

@@ -138,7 +138,8 @@ static acu_status check_node(acui_plan *plan, acui_node *node)
     if (node->kind == ACUI_NODE_HOST || node->kind == ACUI_NODE_REPLAY)
         return refuse_node(node, "only kernels, copies, fills and calls can be replayed");
     if (node->kind == ACUI_NODE_FOREIGN && !acui_fits_graph(node) && node->u.call.op->u.call.own)
-        return refuse_node(node, "its library may wait for the device in the call");
+        return refuse_node(node, "its library is not known to allow that (it may wait for the "
+                           "device in the call)");
     if (node->kind == ACUI_NODE_FOREIGN && !acui_fits_graph(node))
         return refuse_node(node, "whether it may be captured is not known; if so, say it with "
                            "acu_capturable");
