@@ -33,11 +33,13 @@
  * later, reads the new x twice. To add the old one, copy it first:
  * acu_add(acu_dup(x), acu_into(x, acu_mul(x, 2))).
  *
- * Ops nest at most 4096 deep, and less deep in a thread with a small stack: each level takes up to
- * 1 KiB of it, and 32 KiB must be left (else the submit, or acu_op_describe, fails with LIMIT). The
- * exception is a chain of launches, each of which takes a value of the previous one as its first
- * argument: it may have any length. A loop that keeps extending an op (with acu_add(op, 1), for
- * instance) should submit it now and then, and can continue with the result at once.
+ * Ops nest as deep as memory allows, whatever the stack of the thread: while an op is planned or
+ * described, each level takes up to 1 KiB, which the thread gets where its own stack is used up. At
+ * 128 MiB, some hundred thousand levels, that ends with LIMIT, since an op that makes another one
+ * for ever (with acu_then, for instance) would take all memory. The exception is a chain of
+ * launches, each of which takes a value of the previous one as its first argument: it may have any
+ * length. A loop that keeps extending an op (with acu_add(op, 1), for instance) should submit it
+ * now and then, and can continue with the result at once.
  *
  * Where a macro says ACU_OPERAND, pass an acu_op (consumed) or an acu_tensor (borrowed); where
  * nothing is written through it, that may be a `const acu_tensor *`. Each macro

@@ -96,6 +96,21 @@ acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_val
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
+typedef struct deeper {
+    acui_infer *infer;
+    acu_op *op;
+    acu_device *place;
+    acui_values *values;
+    acui_infer_fn fn;
+    acu_status status;
+} deeper;
+
+static void infer_deeper(void *context)
+{
+    deeper *d = context;
+    d->status = d->fn(d->infer, d->op, d->place, d->values);
+}
+
 static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
 {
     acui_infer_fn fn = acui_infer_of(op->class);
@@ -109,14 +124,14 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
     else if (!fn)
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "what %s yields is known once it is submitted",
                            acui_op_name(op));
-    else if (infer->depth >= ACUI_MAX_DEPTH)
-        status = acui_fail(ACU_ERR_LIMIT, ACUI_TOO_DEEP, ACUI_MAX_DEPTH);
-    else if (infer->depth % 4 == 3 && acui_stack_is_short())
-        status = acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
     else {
-        infer->depth++;
-        status = fn(infer, op, place, values);
+        deeper d = {.infer = infer, .op = op, .place = place, .values = values, .fn = fn};
+        if (++infer->depth % 4 != 0 || !acui_stack_is_short())
+            infer_deeper(&d);
+        else if (!acui_stack_more(infer_deeper, &d))
+            d.status = acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
         infer->depth--;
+        status = d.status;
     }
     return acui_op_sign(op, status);
 }

@@ -297,8 +297,7 @@ struct acui_node {
             size_t count;
             acui_point *behind; /* what a FOREIGN call waits for besides its data; NULL: nothing */
         } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
-        struct { /* what the plan had imported by then: the memory stays until the plan goes. It
-                  * stands for some of those behind `since` */
+        struct { /* it stands for some of what the plan imported by then, behind `since` */
             const struct acui_imported *imported, *since;
         } await;
     } u;
@@ -361,12 +360,9 @@ struct acui_plan {
     acu_status (*flush)(acui_plan *plan);
 };
 
-/* The deepest composition. Each level costs up to 1 KiB of stack while it is planned. */
-#define ACUI_MAX_DEPTH 4096
+/* Each level of a composition costs up to 1 KiB of stack while it is planned. */
 #define ACUI_NO_STACK                                                                              \
-    "ops are composed too deep for what this thread has left of its stack; submit a part of them " \
-    "first, or give the thread a larger stack"
-#define ACUI_TOO_DEEP "ops are composed more than %d deep, the limit; submit a part of them first"
+    "ops are composed too deep: there is no more stack to be had; submit a part of them first"
 
 /* Plan `op`, whose reference is consumed, and append its values to `values`. On failure some may
  * have been appended already. Every plan starts here, and so does every input of an op. */

@@ -149,18 +149,34 @@ static acu_status await_published(acui_plan *plan, acu_op *op)
     return ACU_OK;
 }
 
+/* What is left to plan of a deep composition, on another stack. */
+typedef struct deeper {
+    acui_plan *plan;
+    acu_op *op;
+    acu_device *place;
+    acui_values *values;
+    acu_status status;
+} deeper;
+
+static void plan_deeper(void *context)
+{
+    deeper *d = context;
+    d->status = d->op->class->plan(d->plan, d->op, d->place, d->values);
+}
+
+static ACUI_APART acu_status plan_on_more_stack(acui_plan *plan, acu_op *op, acu_device *place,
+                                                acui_values *values)
+{
+    deeper d = {.plan = plan, .op = op, .place = place, .values = values};
+    return acui_stack_more(plan_deeper, &d) ? d.status : acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
+}
+
 static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place,
                                     acui_values *values)
 {
-    if (++plan->depth > ACUI_MAX_DEPTH) {
-        plan->depth--;
-        return acui_fail(ACU_ERR_LIMIT, ACUI_TOO_DEEP, ACUI_MAX_DEPTH);
-    }
-    if (plan->depth % 4 == 0 && acui_stack_is_short()) {
-        plan->depth--;
-        return acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
-    }
-    acu_status status = op->class->plan(plan, op, place, values);
+    acu_status status = ++plan->depth % 4 == 0 && acui_stack_is_short()
+                            ? plan_on_more_stack(plan, op, place, values)
+                            : op->class->plan(plan, op, place, values);
     plan->depth--;
     for (size_t i = 0; i < op->input_count; i++) { /* inputs that are left after a failure */
         if (op->inputs[i])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Ops that nest deeply, in threads with small stacks: they run, or are refused. */
+/* Ops that nest deeply, in threads with small stacks. */
 #include "support/support.h"
 
 #include "support/one_device.h"
@@ -9,9 +9,9 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { STACK = 512 << 10 }; /* bytes; frames are larger there */
 #else
-enum { STACK = 128 << 10 };
+enum { STACK = 64 << 10 };
 #endif
-enum { LEVELS = 4000 };
+enum { LEVELS = 5000 };
 
 static acu_op *pass_on(void *user, acu_val *values, size_t count)
 {
@@ -56,19 +56,10 @@ static acu_op *nest(int kind, int levels)
     return x;
 }
 
-static void runs_or_is_refused(acu_status status)
-{
-    if (status == ACU_OK)
-        return;
-    assert_int_equal(status, ACU_ERR_LIMIT);
-    assert_non_null(strstr(acu_last_error()->message, "stack"));
-}
-
 static void *submit_deep(void *kind)
 {
     int k = *(int *)kind;
-    runs_or_is_refused(acu_sync(device, nest(k, LEVELS), NULL));
-    assert_works(acu_sync(device, nest(k, 8), NULL)); /* which leaves the thread as it was */
+    assert_works(acu_sync(device, nest(k, LEVELS), NULL));
     return NULL;
 }
 
@@ -79,7 +70,7 @@ static void *describe_deep(void *kind)
     size_t count;
     acu_status status = acu_op_describe(device, op, &info, 1, &count);
     if (status != ACU_ERR_NOT_SUPPORTED) /* of a `then`, for instance */
-        runs_or_is_refused(status);
+        assert_works(status);
     acu_op_release(op);
     return NULL;
 }
