@@ -170,8 +170,7 @@ struct acui_task {
     acu_device *device; /* of the nodes; held by the plan */
     acu_stream *stream; /* of the submission's lane; NULL for a host task */
     acui_child *child;  /* that all its nodes are in; NULL: none */
-    acui_shared_point *shared; /* for each op with other users around it: spare, until it is
-                                * entered */
+    acui_shared_point *shared; /* its entry in an op with other users, if it is part of one */
     acui_node *first;
     size_t count;
     acui_node **nodes; /* all, in order */

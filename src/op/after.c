@@ -28,24 +28,16 @@ acui_front acui_front_start(acui_plan *plan)
     return front;
 }
 
-static acu_status note(acui_plan *plan, const acui_child *child)
+acu_status acui_front_note(acui_plan *plan, const acui_child *child)
 {
+    if (!plan->open_fronts || !child)
+        return ACU_OK;
     struct acui_front_op *op = ACUI_ARENA_NEW(&plan->arena, struct acui_front_op);
     if (!op)
         return no_memory();
     op->child = child;
     op->next = plan->front_ops;
     plan->front_ops = op;
-    return ACU_OK;
-}
-
-acu_status acui_front_note(acui_plan *plan, const acui_child *child)
-{
-    if (!plan->open_fronts || !child)
-        return ACU_OK;
-    ACUI_TRY(note(plan, child));
-    for (const acui_inner *inner = child->inner; inner; inner = inner->next)
-        ACUI_TRY(note(plan, inner->child));
     return ACU_OK;
 }
 

@@ -38,13 +38,15 @@ static acu_status touch_open(acui_plan *plan, acui_node *node, const acui_values
 
 void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since)
 {
-    for (acui_imported *b = plan->imported; b != since; b = b->next)
+    for (acui_imported *b = acui_import_first(plan, since); b != since;
+         b = acui_import_next(b, since))
         b->waiter_known = true;
 }
 
 void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t first)
 {
-    for (acui_imported *b = plan->imported; b != since; b = b->next)
+    for (acui_imported *b = acui_import_first(plan, since); b != since;
+         b = acui_import_next(b, since))
         if (!b->mine || b->child->begin < first) {
             b->waiter_known = true;
             b->told = false;
@@ -54,13 +56,16 @@ void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t 
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
                            const acui_imported *since, const acui_values *values, bool order)
 {
-    if (!plan->passes_on || plan->for_replay)
+    if ((!plan->passes_on && plan->imported == since) || plan->for_replay)
         return ACU_OK;
+    if (!plan->passes_on)
+        values = NULL;
     acu_device *device = plan->last ? plan->last->device : place ? place : acu_device_default();
     size_t count = count_open(plan, values, &device);
     bool needed = order;
-    for (const acui_imported *b = plan->imported; b != since && !needed; b = b->next)
-        needed = !b->waiter_known && !acui_import_is_touched(plan, b, plan->now.child);
+    acui_imported *first = acui_import_first(plan, since);
+    for (const acui_imported *b = first; b != since && !needed; b = acui_import_next(b, since))
+        needed = acui_import_is_open(plan, b);
     if ((!count && !needed) || !device) /* without an open device there is nothing to wait for */
         return ACU_OK;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
@@ -69,8 +74,8 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
     node->u.await.imported = plan->imported;
     node->u.await.since = since;
     ACUI_TRY(touch_open(plan, node, values));
-    for (acui_imported *b = plan->imported; b != since; b = b->next)
-        if (!b->waiter_known) {
+    for (acui_imported *b = first; b != since; b = acui_import_next(b, since))
+        if (!b->waiter_known || (b->told && acui_import_is_open(plan, b))) {
             b->node = node;
             b->waiter_known = true;
         }

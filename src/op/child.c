@@ -102,19 +102,11 @@ acui_child *acui_child_around(acui_child *a, acui_child *b)
 
 /* ---- new nodes become tasks ---- */
 
-/* Some of an op becomes tasks before all of it is planned: others may turn out to use it, and what
- * it uses of ops planned before may turn out to be `inner`. */
+/* Some of an op becomes tasks before all of it is planned: others may turn out to use it. */
 static void note_begun(acui_plan *plan)
 {
-    acui_child *outermost = NULL;
     for (acui_child *child = plan->now.child; child; child = child->parent)
-        if (child->kind == ACUI_CHILD_SHARED) {
-            child->begun = true;
-            outermost = child;
-        }
-    const acui_imported *b = outermost ? plan->imported : NULL;
-    for (; b && b != outermost->since; b = b->next)
-        b->child->kept |= b->mine;
+        child->begun = true;
 }
 
 /* Whether all between the child and the one that its users are in are joined. */
@@ -284,14 +276,13 @@ static void free_child(acui_child *child, acui_child **dead)
         acui_point_release(shared->point);
         acui_free(shared);
     }
-    while (child->inner) { /* it may be the last to hold these, and so on */
-        acui_inner *inner = child->inner;
-        child->inner = inner->next;
-        if (acui_refs_drop(&inner->child->refs)) {
-            inner->child->next = *dead;
-            *dead = inner->child;
+    while (child->inside) { /* it may be the last to hold these, and so on */
+        acui_child *inside = child->inside;
+        child->inside = inside->next_inside;
+        if (acui_refs_drop(&inside->refs)) {
+            inside->next = *dead;
+            *dead = inside;
         }
-        acui_free(inner);
     }
     acui_fault_release(child->fault);
     acui_free(child);
@@ -322,12 +313,66 @@ void acui_children_clear(acui_plan *plan)
     end_uses(&plan->uses_of_ops);
     plan->children = plan->now.child = NULL;
     pthread_mutex_unlock(&users_lock);
-    acui_import_clear(plan, list);
+    acui_import_clear(plan);
     while (list) {
         acui_child *child = list;
         list = child->next;
         atomic_store_explicit(&child->plan, NULL, memory_order_relaxed);
         acui_child_release(child);
+    }
+}
+
+/* ---- points ---- */
+
+/* It, and those around it, are parts of those around them, and have points of this home. */
+static void link(acui_child *child, acui_homes home)
+{
+    while (child) {
+        acui_child *around = acui_child_for_others(child->parent);
+        bool known = child->linked && (atomic_load_explicit(&child->homes, memory_order_relaxed) &
+                                       home);
+        if (known)
+            return;
+        atomic_fetch_or_explicit(&child->homes, home, memory_order_relaxed);
+        if (around && !child->linked) {
+            acui_child_retain(child);
+            child->whole = around;
+            child->caught = acui_child_is_caught(child, around);
+            child->next_inside = around->inside;
+            around->inside = child;
+        }
+        child->linked = true;
+        child = around;
+    }
+}
+
+void acui_child_add_point(acui_child *child, acui_point *point, acui_shared_point *shared)
+{
+    acui_child *owner = acui_child_for_others(child);
+    shared->point = acui_point_retain(point);
+    shared->caught = acui_child_is_caught(child, owner);
+    shared->next = owner->points;
+    owner->points = shared;
+    link(owner, point->home);
+}
+
+bool acui_child_each_point(const acui_child *child, acui_point_fn fn, void *context)
+{
+    const acui_child *at = child, *catcher = NULL; /* the outermost on the way that is `caught` */
+    for (;;) {
+        for (const acui_shared_point *p = at->points; p; p = p->next)
+            if (!fn(context, p->point, catcher || p->caught))
+                return false;
+        const acui_child *next = at->inside;
+        while (!next && at != child) {
+            catcher = catcher == at ? NULL : catcher;
+            next = at->next_inside;
+            at = at->whole;
+        }
+        if (!next)
+            return true;
+        at = next;
+        catcher = catcher ? catcher : at->caught ? at : NULL;
     }
 }
 
@@ -379,7 +424,7 @@ bool acui_child_fail(acui_child *child, acui_fault *fault)
     const acui_child *bound = child;
     bool ended = false;
     for (; child && !ended; child = child->parent) {
-        ended = ends_at(child, &bound);
+        ended = child->failed || ends_at(child, &bound); /* those around it were told before */
         if (child->failed || (ended && child->kind == ACUI_CHILD_ELSE))
             continue;
         child->failed = true;

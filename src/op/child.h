@@ -69,26 +69,28 @@ struct acui_child {
     _Atomic(uint32_t) users; /* changed under the lock of the counts; relaxed */
     bool ours;               /* `users` counts the submission that planned it; the same lock */
     acui_usage usage;        /* by what it was planned in */
-    bool kept;               /* others have it, though not the op: see acui_children_look */
+    bool kept;               /* others have it, though not the op: is_kept in import.c */
     bool begun;              /* some nodes became tasks before all of it was planned */
     bool joined;             /* nobody else has it, and its users are all where it was planned: so
                               * its nodes belong to `parent` */
+    bool linked;             /* it is among what the SHARED one around it consists of: */
+    acui_child *whole;       /* that one; NULL: there is none. It may be gone, but for who has it */
+    bool caught;             /* its failure is not the whole's: it has an alternative */
     _Atomic(const acui_plan *) plan; /* that its nodes are in; NULL once that is cleared. Relaxed:
                               * only whether it is one's own is asked */
     uint32_t begin, end;     /* nodes of that plan */
     uint32_t around;         /* bytes that the contexts around the op take in a record */
     acui_child *within;      /* the innermost that all users in that plan are in */
-    struct acui_shared_point *points; /* of its tasks; order locks of: */
-    _Atomic(acui_homes) homes;        /* the homes of these points; 0: there are none. Relaxed */
-    struct acui_inner *inner;         /* ops that it consists of, too. Once it is planned: the
-                                       * share lock */
-    const struct acui_imported *since; /* what the plan had imported when it began */
+    struct acui_shared_point *points; /* of its tasks, but for those of: */
+    acui_child *inside, *next_inside; /* SHARED ones that it consists of; retained. Locks of: */
+    _Atomic(acui_homes) homes;        /* the homes of all these; 0: there are none. Relaxed */
+    struct acui_imported *since; /* what the plan had imported when it began */
 };
 
 typedef struct acui_shared_point {
     struct acui_shared_point *next;
     acui_point *point; /* retained */
-    bool caught;       /* its failure is not the op's: it has an alternative */
+    bool caught;       /* as that of a child */
 } acui_shared_point;
 
 /* Begin a new child: what is planned from now on is in it. NULL: no memory (record set). */
@@ -139,6 +141,21 @@ static inline bool acui_child_is_wanted(const acui_child *child)
     const acui_child *shared = child ? child->shared : NULL;
     return shared && atomic_load_explicit(&shared->users, memory_order_relaxed) > 0;
 }
+
+/* The innermost op with other users that it is a part of; NULL: none. */
+static inline acui_child *acui_child_for_others(const acui_child *child)
+{
+    acui_child *shared = child ? child->shared : NULL;
+    while (shared && shared->joined)
+        shared = shared->parent ? shared->parent->shared : NULL;
+    return shared;
+}
+/* A point of one of its tasks is entered; `shared` is memory for it. Order locks. */
+void acui_child_add_point(acui_child *child, acui_point *point, acui_shared_point *shared);
+/* Calls the function for each point of a SHARED one, until it returns false; whether it never did.
+ * `caught`: the point's failure is not the child's. Order locks of its homes. */
+typedef bool (*acui_point_fn)(void *context, acui_point *point, bool caught);
+bool acui_child_each_point(const acui_child *child, acui_point_fn fn, void *context);
 
 /* Whether its nodes are in this plan. */
 static inline bool acui_child_in(const acui_child *child, const acui_plan *plan)

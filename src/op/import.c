@@ -2,7 +2,6 @@
 /* What a plan notes of ops that were planned before, which it uses (import.h). */
 #include "op/import.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 
 /* ---- uses ---- */
@@ -30,27 +29,42 @@ static uint16_t number_after(const acui_imported *before)
     return before->number == 0 || before->number == UINT16_MAX ? 0 : (uint16_t)(before->number + 1);
 }
 
-/* Whether a finally around the user runs the child in any case, though it is not in there. */
-static bool is_for_last(acui_child *user, acui_child *child)
+static bool is_within(const acui_child *child, const acui_child *outer)
 {
-    return user && user->last && acui_child_around(user->last, child) != user->last;
+    while (child && child != outer)
+        child = child->parent;
+    return child;
 }
 
-/* `values`: what it yields; NULL: not known. */
-static acu_status import(acui_plan *plan, acui_child *child, const acui_values *values, bool part)
+/* Whether the child is for others because of a user in the same plan: one that others use too, or a
+ * finally, which runs in any case; if it is not in there. */
+static bool is_kept(const acui_child *user, const acui_child *child)
 {
+    return user && ((user->shared && !is_within(child, user->shared)) ||
+                    (user->last && !is_within(child, user->last)));
+}
+
+acu_status acui_import(acui_plan *plan, const acu_op *op, bool part)
+{
+    acui_child *child = op->rest->child, *now = plan->now.child;
+    if (!child)
+        return ACU_OK;
     bool mine = acui_child_in(child, plan);
-    bool told = mine && acui_child_is_plain(plan->now.child) && child->plain;
-    if (told && !plan->now.child)
+    bool told = mine && acui_child_is_plain(now) && child->plain;
+    if (mine)
+        child->within = acui_child_around(child->within, now);
+    if (told && !now)
         return ACU_OK; /* nobody needs to be told of it */
     acui_imported *imported = ACUI_ARENA_NEW(&plan->arena, acui_imported);
-    if (!imported || (values && values->count && !mine && !keep_values(plan, imported, values)))
+    const acui_values *values = mine && !told ? NULL : &op->rest->values;
+    if (!imported || (values && values->count && !keep_values(plan, imported, values)))
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan an op with several users");
     acui_child_retain(child); /* the op, or the one that it is part of, has it while this happens */
     acui_usage_begin(plan, &imported->usage, child);
     imported->child = child;
+    imported->user = now ? now->shared : NULL;
     if (mine)
-        child->kept |= is_for_last(plan->now.child, child);
+        child->kept |= is_kept(now, child);
     imported->mine = mine;
     imported->told = told;
     imported->waiter_known = part || told;
@@ -60,19 +74,6 @@ static acu_status import(acui_plan *plan, acui_child *child, const acui_values *
     imported->next = plan->imported;
     plan->imported = imported;
     plan->passes_on |= !told;
-    return ACU_OK;
-}
-
-acu_status acui_import(acui_plan *plan, const acu_op *op, bool part)
-{
-    acui_child *child = op->rest->child;
-    if (!child)
-        return ACU_OK;
-    if (acui_child_in(child, plan))
-        child->within = acui_child_around(child->within, plan->now.child);
-    ACUI_TRY(import(plan, child, &op->rest->values, part));
-    for (const acui_inner *inner = child->inner; inner; inner = inner->next)
-        ACUI_TRY(import(plan, inner->child, NULL, part));
     return ACU_OK;
 }
 
@@ -96,68 +97,42 @@ static bool is_touched(const acui_plan *plan, const acui_node *last, const acui_
     return false;
 }
 
-bool acui_import_is_touched(const acui_plan *plan, const acui_imported *imported,
-                            const acui_child *child)
+/* Whether nodes of the plan, where it plans now, touch all values of the imported op: then order,
+ * and the failure of whoever reads them, follow from the data. */
+static bool is_all_touched(const acui_plan *plan, const acui_imported *b)
 {
-    for (uint32_t i = 0; i < imported->count; i++)
-        if (!is_touched(plan, imported->last, domain_of(child), &imported->values[i]))
+    const acui_child *domain = domain_of(plan->now.child);
+    for (uint32_t i = 0; i < b->count; i++)
+        if (!is_touched(plan, b->last, domain, &b->values[i]))
             return false;
-    return imported->count > 0;
+    return b->count > 0;
 }
 
-/* ---- what an op consists of, too ---- */
-
-/* Whether all of the op is over, and none of it failed: then nobody needs to wait for it. */
-static bool is_done(const acui_child *child)
+bool acui_import_is_open(const acui_plan *plan, const acui_imported *b)
 {
-    bool done = acui_child_in(child, NULL); /* its plan is gone: so all is over */
-    acui_homes homes = acui_order_lock_all_of(&child->homes);
-    for (const acui_shared_point *p = homes ? child->points : NULL; p && done; p = p->next)
-        done = !p->point->failed;
-    acui_order_unlock(homes);
-    return done;
-}
-
-static acu_status add_inner(acui_child *child, acui_child *other)
-{
-    const acui_inner *known = child->inner;
-    while (known && known->child != other)
-        known = known->next;
-    if (known || is_done(other))
-        return ACU_OK;
-    acui_inner *inner = ACUI_NEW(acui_inner);
-    if (!inner)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan an op with several users");
-    acui_child_retain(other);
-    *inner = (acui_inner){.next = child->inner, .child = other};
-    child->inner = inner;
-    return ACU_OK;
-}
-
-static bool is_within(const acui_child *child, const acui_child *outer)
-{
-    while (child && child != outer)
-        child = child->parent;
-    return child;
-}
-
-/* Whether users of the op, which is planned now, need to know of the import themselves: no node of
- * the op waits for it, or some of the op catches its failure where this use does not. */
-static bool is_open(const acui_plan *plan, const acui_child *child, const acui_imported *b)
-{
-    if (b->mine && is_within(b->child, child) && !acui_child_is_caught(b->child, child))
+    const acui_child *now = plan->now.child;
+    if (b->told && (!now || now->kind != ACUI_CHILD_SHARED || is_within(b->child, now)))
         return false;
-    return (b->told || !b->waiter_known) && !acui_import_is_touched(plan, b, child);
+    return (b->told || !b->waiter_known) && !is_all_touched(plan, b);
 }
 
-acu_status acui_import_list_inner(acui_plan *plan, acui_child *child)
+/* Past those of ops with several users, each of which has its own AWAIT. */
+static acui_imported *skip(acui_imported *b, const acui_child *user, const acui_imported *since)
 {
-    for (const acui_imported *b = plan->imported; b != child->since; b = b->next)
-        if (is_open(plan, child, b)) {
-            b->child->kept |= b->mine;
-            ACUI_TRY(add_inner(child, b->child));
-        }
-    return ACU_OK;
+    while (b != since && b->user != user)
+        b = b->user->since;
+    return b;
+}
+
+acui_imported *acui_import_first(const acui_plan *plan, const acui_imported *since)
+{
+    const acui_child *now = plan->now.child;
+    return skip(plan->imported, now ? now->shared : NULL, since);
+}
+
+acui_imported *acui_import_next(const acui_imported *b, const acui_imported *since)
+{
+    return skip(b->next, b->user, since);
 }
 
 /* ---- the end ---- */
@@ -169,45 +144,9 @@ void acui_import_entered(acui_plan *plan)
             acu_buffer_release(b->values[--b->count].buffer);
 }
 
-/* Take those that nobody needs to wait for out of the list. Share lock held. */
-static acui_inner *take_done(acui_child *child)
-{
-    acui_inner *done = NULL, **link = &child->inner;
-    while (*link) {
-        acui_inner *inner = *link;
-        if (!is_done(inner->child)) {
-            link = &inner->next;
-            continue;
-        }
-        *link = inner->next;
-        inner->next = done;
-        done = inner;
-    }
-    return done;
-}
-
-/* The plan is over, and mostly so is what its ops consist of. That is let go, because the op may
- * itself be a part of another one, and that of the next, without end. */
-static void drop_done(acui_child *child)
-{
-    if (!child->inner)
-        return; /* others only read it */
-    acui_share_lock();
-    acui_inner *done = take_done(child);
-    acui_share_unlock();
-    while (done) {
-        acui_inner *inner = done;
-        done = inner->next;
-        acui_child_release(inner->child);
-        acui_free(inner);
-    }
-}
-
-void acui_import_clear(acui_plan *plan, acui_child *children)
+void acui_import_clear(acui_plan *plan)
 {
     acui_import_entered(plan);
-    for (; children; children = children->next)
-        drop_done(children);
     for (const acui_imported *b = plan->imported; b; b = b->next)
         acui_child_release(b->child);
     plan->imported = NULL;

@@ -15,7 +15,7 @@
 #include "base/rare.h"
 #include "base/stack.h"
 #include "op/after.h"
-#include "op/import.h"
+#include "op/await.h"
 #include "op/plan.h"
 
 #include <pthread.h>
@@ -208,8 +208,9 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, ac
     ACUI_TRY(acui_child_begin_shared(plan, op));
     acui_child *child = op->rest->child;
     acu_status status = plan_fresh(plan, op, place, values);
-    if (status == ACU_OK)
-        status = acui_import_list_inner(plan, child);
+    if (status == ACU_OK && plan->imported != child->since) /* so that it is over, or fails, with
+                                                             * all that it uses */
+        status = acui_plan_await(plan, op, place, child->since, NULL, false);
     acui_child_end(plan, child);
     if (status != ACU_OK && !child->plain) /* else all of the submission is refused */
         acui_child_refuse(plan, child);

@@ -52,7 +52,7 @@ static acui_homes homes_of_node(const acui_node *node)
         homes |= atomic_load_explicit(&node->touches[i].use->buffer->accesses.homes,
                                       memory_order_relaxed);
     if (node->kind == ACUI_NODE_AWAIT)
-        for (const acui_imported *b = node->u.await.imported; b; b = b->next)
+        for (const acui_imported *b = node->u.await.imported; b != node->u.await.since; b = b->next)
             homes |= homes_of_child(b->child);
     if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
         homes |= node->u.call.behind->home;
@@ -216,6 +216,12 @@ static bool enter_range(acui_task *task, uint32_t begin, uint32_t end)
     return true;
 }
 
+static bool enter_shared(void *task, acui_point *point, bool caught)
+{
+    (void)caught;
+    return enter_point(task, point);
+}
+
 /* Behind what was put in front of the task, data or not. */
 static bool enter_explicit(acui_task *task, const acui_after *after)
 {
@@ -225,10 +231,8 @@ static bool enter_explicit(acui_task *task, const acui_after *after)
         for (size_t i = 0; i < after->point_count; i++)
             if (!enter_point(task, after->points[i]))
                 return false;
-        const acui_shared_point *shared = after->child ? after->child->points : NULL;
-        for (; shared; shared = shared->next)
-            if (!enter_point(task, shared->point))
-                return false;
+        if (after->child && !acui_child_each_point(after->child, enter_shared, task))
+            return false;
     }
     return true;
 }
@@ -299,28 +303,30 @@ static void note_op(acui_before *before, const acui_imported *imported, bool cau
     before->of_outcome |= !caught;
 }
 
+typedef struct awaiting {
+    acui_task *task;
+    const acui_imported *imported;
+} awaiting;
+
 /* Behind all of an op that another submission planned. */
-static bool enter_op(acui_task *task, const acui_imported *imported)
+static bool enter_op(void *context, acui_point *point, bool caught)
 {
-    const acui_shared_point *shared = imported->child->points;
-    for (; shared; shared = shared->next) {
-        if (!enter_point(task, shared->point))
-            return false;
-        note_op(find_before(task, shared->point), imported, shared->caught);
-    }
+    const awaiting *a = context;
+    if (!enter_point(a->task, point))
+        return false;
+    note_op(find_before(a->task, point), a->imported, caught);
     return true;
 }
 
 /* Who reads a value of such an op fails as the op did, whether this task or another one stands for
  * the op as a whole. */
-static void note_values(acui_task *task, const acui_imported *imported)
+static bool note_value(void *context, acui_point *point, bool caught)
 {
-    const acui_shared_point *shared = imported->mine ? NULL : imported->child->points;
-    for (; shared; shared = shared->next) {
-        acui_before *before = find_before(task, shared->point);
-        if (before)
-            note_op(before, imported, shared->caught);
-    }
+    const awaiting *a = context;
+    acui_before *before = find_before(a->task, point);
+    if (before)
+        note_op(before, a->imported, caught);
+    return true;
 }
 
 /* Behind all of an op of this submission, whose failure other users catch. */
@@ -344,13 +350,15 @@ static bool enter_own_op(acui_task *task, const acui_imported *imported)
 static bool enter_await(acui_task *task, const acui_node *node)
 {
     bool memory = enter_values(task, node);
-    const acui_imported *all = node->u.await.imported;
-    const acui_imported *values_of = task->before_count ? all : NULL;
-    for (const acui_imported *b = values_of; b && memory; b = b->next)
-        note_values(task, b);
-    for (const acui_imported *b = all; b != node->u.await.since && memory; b = b->next)
+    const acui_imported *all = node->u.await.imported, *since = node->u.await.since;
+    const acui_imported *values_of = task->before_count ? all : since;
+    for (const acui_imported *b = values_of; b != since; b = b->next) /* ops inside of others too */
+        if (!b->mine)
+            acui_child_each_point(b->child, note_value, &(awaiting){task, b});
+    for (const acui_imported *b = all; b != since && memory; b = b->next)
         if (b->node == node)
-            memory = b->mine ? enter_own_op(task, b) : enter_op(task, b);
+            memory = b->mine ? enter_own_op(task, b)
+                             : acui_child_each_point(b->child, enter_op, &(awaiting){task, b});
     return memory;
 }
 
@@ -462,49 +470,18 @@ const acui_before *acui_behind_failure(const acui_task *task)
 
 /* ---- points of shared ops, for tasks that come behind them without sharing data ---- */
 
-static bool is_for_others(const acui_child *child)
-{
-    return child->kind == ACUI_CHILD_SHARED && !child->joined;
-}
-
 bool acui_prepare_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
-        for (const acui_child *c = task->child; c; c = c->parent) {
-            if (!is_for_others(c))
-                continue;
-            acui_shared_point *shared = ACUI_NEW(acui_shared_point);
-            if (!shared)
-                return false;
-            shared->next = task->shared;
-            task->shared = shared;
-        }
+        if (acui_child_for_others(task->child) && !(task->shared = ACUI_NEW(acui_shared_point)))
+            return false;
     return true;
 }
 
 void acui_drop_shared(acui_task *tasks)
 {
     for (acui_task *task = tasks; task; task = task->next)
-        while (task->shared) {
-            acui_shared_point *shared = task->shared;
-            task->shared = shared->next;
-            acui_free(shared);
-        }
-}
-
-static void enter_shared(acui_task *task)
-{
-    for (acui_child *c = task->child; c; c = c->parent) {
-        if (!is_for_others(c))
-            continue;
-        acui_shared_point *shared = task->shared;
-        task->shared = shared->next;
-        shared->point = acui_point_retain(task->point);
-        shared->caught = acui_child_is_caught(task->child, c->parent);
-        shared->next = c->points;
-        c->points = shared;
-        atomic_fetch_or_explicit(&c->homes, task->point->home, memory_order_relaxed);
-    }
+        acui_free(task->shared);
 }
 
 /* Before its first tasks are entered, nobody else knows the submission, or closes it. */
@@ -558,7 +535,8 @@ acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
         if (!enter_task(task))
             task->order.failed = true; /* no memory, so no fault either */
         note_homes(s, task->homes);
-        enter_shared(task);
+        if (task->shared)
+            acui_child_add_point(task->child, task->point, task->shared);
         acui_link_before(task, !task->stream || task->point->conditional);
         if (acui_task_pending(task) == 0) {
             task->sound = acui_child_is_plain(task->child) && !task->order.failed &&
