@@ -27,6 +27,9 @@ static acui_child *new_child(acui_plan *plan, acui_child_kind kind, const char *
     child->outer = kind == ACUI_CHILD_SHARED ? NULL : parent;
     child->shared = kind == ACUI_CHILD_SHARED ? child : parent ? parent->shared : NULL;
     child->last = kind == ACUI_CHILD_FINALLY ? child : parent ? parent->last : NULL;
+    child->other = kind == ACUI_CHILD_ELSE ? child : child->shared == child ? NULL
+                   : parent                                                 ? parent->other
+                                                                            : NULL;
     child->plain = kind == ACUI_CHILD_SHARED && (!parent || parent->plain);
     return child;
 }
@@ -81,7 +84,7 @@ void acui_child_refuse(acui_plan *plan, acui_child *child)
 {
     acui_fault *fault = acui_fault_new(acui_error());
     acui_homes homes = acui_order_lock_all_of(&plan->homes);
-    plan->refused = child->refused = true;
+    plan->refused = plan->fails = child->refused = true;
     if (!child->failed) {
         child->failed = true;
         child->fault = acui_fault_retain(fault);
@@ -385,20 +388,23 @@ bool acui_child_is_refused(const acui_plan *plan, const acui_child *child)
     return plan->refused && child;
 }
 
-bool acui_child_is_conditional(const acui_child *child)
+const acui_child *acui_child_other(const acui_child *child)
 {
-    while (child && child->kind != ACUI_CHILD_ELSE)
-        child = child->outer;
-    return child;
+    while (child && !child->other)
+        child = child->shared ? child->shared->outer : NULL;
+    return child ? child->other : NULL;
 }
 
-bool acui_child_is_spared(const acui_child *child)
+/* If its turn has come, so has that of all alternatives around it. */
+bool acui_child_is_spared(const acui_child *child, bool decides)
 {
-    for (; child; child = child->outer)
-        if (child->kind == ACUI_CHILD_ELSE &&
-            (acui_child_turn(child) == ACUI_TURN_DECLINED || !child->tried->failed))
+    const acui_child *other = acui_child_other(child);
+    if (other && decides) {
+        if (!other->tried->failed)
             return true;
-    return false;
+        other = acui_child_other(other->outer);
+    }
+    return other && acui_child_turn(other) != ACUI_TURN_COME;
 }
 
 /* Whether a failure that gets to the child goes no further. What runs whether or not an alternative

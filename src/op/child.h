@@ -52,7 +52,8 @@ struct acui_child {
                           * that all its users are in; NULL: the submission, or who else uses it.
                           * Fixed once its nodes are tasks */
     acui_child *shared;  /* the innermost one around it that is SHARED, itself included; */
-    acui_child *last;    /* ... that is a FINALLY */
+    acui_child *last;    /* ... that is a FINALLY; */
+    acui_child *other;   /* ... that is an ELSE. Only what is inside of `shared` */
     acui_child *next;    /* of plan->children */
     bool plain;          /* it and all around it are SHARED: no or_else, no finally */
     bool refused;        /* could not be planned: none of it runs */
@@ -173,11 +174,11 @@ acui_child *acui_child_around(acui_child *a, acui_child *b);
 /* Whether it, or one with which it stops, could not be planned. Under the order lock, or on the
  * planning thread. */
 bool acui_child_is_refused(const acui_plan *plan, const acui_child *child);
-/* Whether it runs only if something failed. */
-bool acui_child_is_conditional(const acui_child *child);
-/* Whether it will not run as an alternative has no turn: what was tried did not fail, or it is
- * not to run all the same. Order lock; all that was tried is over, and so is the decision. */
-bool acui_child_is_spared(const acui_child *child);
+/* The innermost alternative that it stops with; NULL: it runs whatever fails. */
+const acui_child *acui_child_other(const acui_child *child);
+/* Whether it is passed over as an alternative has no turn; `decides`: the node that finds out is
+ * asked about, before it has. Order lock; all that was tried is over. */
+bool acui_child_is_spared(const acui_child *child, bool decides);
 /* Whether a failure in it stops before `end`, which is around it (NULL: the submission). */
 bool acui_child_is_caught(const acui_child *child, const acui_child *end);
 /* Note a failure (`fault` may be NULL for lack of memory) in the child and those around it, up to

@@ -352,6 +352,7 @@ struct acui_plan {
     acui_child *children;            /* all; retained. This, and what follows, as op/child.h says */
     bool splits;                     /* some of them are not SHARED */
     bool refused;                    /* one of them is. Order lock, or the thread that plans */
+    bool fails;                      /* one of them failed, or was refused. Order lock */
     bool unwanted;                   /* the submission failed, or was given up */
     struct acui_usage *uses_of_ops;  /* its own, of ops that others planned */
     struct acui_imported *imported;  /* uses of ops that were planned before */

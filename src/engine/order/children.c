@@ -5,6 +5,7 @@
 
 void acui_children_note(acui_submission *s, acui_child *child, acui_fault *fault)
 {
+    s->plan.fails |= child != NULL;
     if (!acui_child_fail(child, fault) || s->order.failed)
         return;
     s->order.failed = true;
@@ -20,22 +21,30 @@ void acui_turn_comes(const acui_task *task)
     acui_order_unlock(task->homes);
 }
 
+/* Whether a finally runs it whatever fails outside. What is in an op with other users, inside of
+ * that finally, runs as it is wanted. */
+static bool is_for_last(const acui_child *child)
+{
+    const acui_child *last = child ? child->last : NULL;
+    return last && (!child->shared || child->shared->depth < last->depth);
+}
+
 static bool is_stopped(const acui_task *task, acui_fault **why)
 {
     const acui_submission *s = task->submission;
     bool wanted = acui_child_is_wanted(task->child);
     *why = NULL;
-    for (const acui_child *child = task->child; child; child = child->outer) {
+    const acui_child *child = s->plan.fails ? task->child : NULL; /* they may nest deeply */
+    for (; child; child = child->kind == ACUI_CHILD_FINALLY ? NULL : child->outer)
         if (child->failed && !(wanted && child->kind == ACUI_CHILD_SHARED)) {
             *why = child->fault;
             return true;
         }
-        if (child->kind == ACUI_CHILD_FINALLY)
-            return false;
-    }
     bool gave_up = acui_gave_up(s);
-    *why = s->order.failed ? s->order.fault : gave_up ? s->given_up_fault : NULL;
-    return (s->order.failed || gave_up) && !wanted;
+    if (!(s->order.failed || gave_up) || wanted || is_for_last(task->child))
+        return false;
+    *why = s->order.failed ? s->order.fault : s->given_up_fault;
+    return true;
 }
 
 /* The innermost `try` around it was stopped, before anything in it failed. */

@@ -169,7 +169,7 @@ bool acui_task_is_spared(acui_task *task)
     if (!task->point->conditional)
         return false;
     acui_order_lock(task->homes);
-    bool spared = acui_child_is_spared(task->child);
+    bool spared = acui_child_is_spared(task->child, task->first->kind == ACUI_NODE_DECIDE);
     if (spared)
         leave_as_it_is(task);
     acui_order_unlock(task->homes);

@@ -107,7 +107,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
     task->submission = s;
     task->device = node->device;
     task->child = acui_child_of(node);
-    task->point->conditional = acui_child_is_conditional(task->child);
+    task->point->conditional = acui_child_other(task->child) != NULL;
     s->planning.shares |= task->child != NULL;
     task->first = node;
     return task;
