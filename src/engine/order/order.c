@@ -374,11 +374,22 @@ static bool enter_touches(acui_task *task, const acui_node *node, bool reads)
     return true;
 }
 
+/* A replay's are in the order of the graph's nodes: it does not read what it has written itself. */
+static bool enter_in_order(acui_task *task, const acui_node *node)
+{
+    for (uint32_t i = 0; i < node->touch_count; i++)
+        if (!enter_touch(task, &node->touches[i]))
+            return false;
+    return true;
+}
+
 /* What it reads comes first: a node may overwrite it, too, and who wrote that is forgotten then. */
 static bool enter_node(acui_task *task, const acui_node *node)
 {
     if (node->kind == ACUI_NODE_AWAIT)
         return enter_await(task, node);
+    if (node->kind == ACUI_NODE_REPLAY)
+        return enter_in_order(task, node);
     if (!enter_touches(task, node, true) || !enter_touches(task, node, false))
         return false;
     if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
