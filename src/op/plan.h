@@ -32,7 +32,6 @@
  *   imported      uses of a shared op which another plan planned, or which this one has planned
  *                 before (op/import.h)
  *   touched       ... all of them, by nodes of this plan: so the order follows from the data
- *   inner         shared ops that another one consists of, though they were planned before it
  *   AWAIT         a node without work, that is over, or fails, with what the plan yields but does
  *                 not touch (op/await.h)
  *   waiter_known  ... of an imported op: whether it has such a node, or needs none, is decided
