@@ -371,6 +371,15 @@ static acu_status all_at_once(acui_vendor_work *work, const grouped *g, int *sta
     return ACU_OK;
 }
 
+/* What else cuBLAS's kernels for tensor cores would read wrongly, and lose the device. */
+static bool is_aligned(const acui_blas_group *b, const grouped *g)
+{
+    bool aligned = true;
+    for (int i = 0; i < 3 * b->count; i++)
+        aligned &= (uintptr_t)g->at[i] % 16 == 0;
+    return aligned || b->dtype == ACU_F32 || b->dtype == ACU_F64;
+}
+
 acu_status acui_blas_grouped(acui_vendor_work *work)
 {
     const acui_blas_group *b = work->data;
@@ -381,7 +390,7 @@ acu_status acui_blas_grouped(acui_vendor_work *work)
     for (int i = 0; i < b->count; i++)
         put_product(work, i, g);
     acu_status st = begin(work);
-    if (st == ACU_OK && acui_cublas.gemm_grouped && b->count > 1)
+    if (st == ACU_OK && acui_cublas.gemm_grouped && b->count > 1 && is_aligned(b, g))
         st = all_at_once(work, g, &status);
     if (st == ACU_OK)
         st = status == ACUI_CUBLAS_NOT_SUPPORTED

@@ -551,6 +551,34 @@ static void groups(void **state)
     with_end(device);
 }
 
+/* Numbers of 2 bytes that begin at any place go one by one. */
+static void groups_of_any_alignment(void **state)
+{
+    (void)state;
+    acu_device *device = open_blas();
+    acu_tensor *all, *c[2], *wide;
+    double have[9];
+    assert_works(acu_sync(device, acu_ones(ACU_F16, ACU_SHAPE(4, 4)), &all));
+    acu_op *as[2], *bs[2], *cs[2];
+    for (int i = 0; i < 2; i++) {
+        assert_works(acu_sync(device, acu_zeros(ACU_F16, ACU_SHAPE(3, 3)), &c[i]));
+        as[i] = acu_slice(all, ACU_SHAPE(1, 1), ACU_SHAPE(4, 4));
+        bs[i] = acu_slice(all, ACU_SHAPE(0, 1), ACU_SHAPE(3, 4));
+        cs[i] = acu_value(c[i]);
+    }
+    assert_works(acu_sync(device, acu_blas_gemm_group(1, as, bs, 0, cs, 2), NULL));
+    for (int i = 0; i < 2; i++) {
+        assert_works(acu_sync(device, acu_convert(c[i], ACU_F64), &wide));
+        with_read(wide, have);
+        for (int k = 0; k < 9; k++)
+            assert_true(have[k] == 3);
+        acu_tensor_release(wide);
+        acu_tensor_release(c[i]);
+    }
+    acu_tensor_release(all);
+    with_end(device);
+}
+
 static acu_op *group_of(acu_tensor *a, acu_tensor *b, acu_tensor *c)
 {
     acu_op *as[] = {acu_value(a), acu_value(a)}, *bs[] = {acu_value(b), acu_value(b)};
@@ -805,6 +833,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(matrices_and_vectors),
         cmocka_unit_test(matrices),
         cmocka_unit_test(groups),
+        cmocka_unit_test(groups_of_any_alignment),
         cmocka_unit_test(groups_are_checked),
         cmocka_unit_test(in_a_graph),
         cmocka_unit_test(repeated),

@@ -400,6 +400,8 @@ static char *at_of(fake_driver *d, const void *list, int count, int i, int64_t e
     const void *at = NULL;
     if (on_host)
         memcpy(&at, on_host + (size_t)i * sizeof at, sizeof at);
+    if (size_of(type) == 2 && (uintptr_t)at % 16) /* which would lose a device */
+        atomic_fetch_add(&d->refused, 1);
     return fake_memory(d, at, (uint64_t)elements * size_of(type));
 }
 
