@@ -203,16 +203,20 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) sort_starts(char *work,
     }
 }
 
-/* The lanes whose digit is this one's. */
+/* The lanes whose digit is this one's. In assembly, four instructions for each bit instead of seven. */
+template <int BIT> ACUI_DEVICE unsigned equal_bit(unsigned digit)
+{
+    unsigned set;
+    __asm__ volatile("{ .reg .pred p; .reg .b32 bit; and.b32 bit, %1, %2; setp.ne.u32 p, bit, 0;\n"
+                     "vote.sync.ballot.b32 %0, p, 0xffffffff; @!p not.b32 %0, %0; }"
+                     : "=r"(set)
+                     : "r"(digit), "n"(1 << BIT));
+    return set;
+}
 ACUI_DEVICE unsigned equal_digits(unsigned digit)
 {
-    unsigned equal = 0xffffffffu;
-#pragma unroll
-    for (int bit = 0; bit < 8; bit++) {
-        const bool own = (digit & 1u << bit) != 0;
-        equal &= __ballot_sync(0xffffffffu, own) ^ (own ? 0 : 0xffffffffu);
-    }
-    return equal;
+    return equal_bit<0>(digit) & equal_bit<1>(digit) & equal_bit<2>(digit) & equal_bit<3>(digit) &
+           equal_bit<4>(digit) & equal_bit<5>(digit) & equal_bit<6>(digit) & equal_bit<7>(digit);
 }
 
 /*

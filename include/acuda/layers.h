@@ -18,7 +18,7 @@ ACU_BEGIN
  * and x / sqrt(mean of squares + epsilon) weight. Weight and bias are tensors [n] of x's dtype,
  * or numbers: acu_layer_norm(x, 1, 0, 1e-5). The variance is that of all n (no correction).
  * Computed in float (f64: double) and rounded once. A result may go over x. One launch, which
- * reads rows of up to 8,192 elements (f64: 4,096) once.
+ * reads rows of up to 8,192 elements (f64: 4,096) once; and a short one for each number.
  */
 #define acu_layer_norm(x, weight, bias, epsilon)                                                   \
     acu_op_layer_norm(ACU_OPERAND(x), ACU_TERM(weight), ACU_TERM(bias), (epsilon), ACU_SITE)

@@ -97,6 +97,25 @@ static void scanned(void **state)
     acu_tensor_release(x);
 }
 
+/* More tiles than a group of groups has. */
+static void scanned_far(void **state)
+{
+    (void)state;
+    const int64_t n = 1100 * 4096 + 5;
+    unsigned char *of = malloc((size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        of[i] = (unsigned char)(i * 7919 % 251);
+    acu_tensor *x = tensor_with(device, ACU_U8, ACU_SHAPE(n), of);
+    uint64_t *have = result_of(device, acu_cumsum(x, 0), ACU_U64, ACU_SHAPE(n)), sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += of[i];
+        assert_int_equal(have[i], sum);
+    }
+    free(have);
+    free(of);
+    acu_tensor_release(x);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -153,7 +172,7 @@ static void ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {DEVICE_TEST(sorted_and_stable), DEVICE_TEST(long_rows),
-                                       DEVICE_TEST(scanned), DEVICE_TEST(refused),
-                                       DEVICE_TEST(ways)};
+                                       DEVICE_TEST(scanned),           DEVICE_TEST(scanned_far),
+                                       DEVICE_TEST(refused),           DEVICE_TEST(ways)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,34 +122,14 @@ static acu_op *reverse(plan *m)
     return NULL;
 }
 
-/* The last dimension of a tile: where it is long, the tiles become a dimension of their own, since
- * rows that do not wrap are moved faster. */
-static void tile_last(plan *m)
-{
-    acui_box *box = &m->box;
-    acui_axis *axis = &box->axis[box->rank - 1];
-    if (axis->extent == axis->source || box->rank == ACUI_RANK ||
-        axis->source * (int64_t)m->arranging.element < 1024) {
-        wrap(axis, 0);
-        return;
-    }
-    axis[1] = *axis;
-    axis[1].extent = axis->source;
-    *axis = (acui_axis){
-        .extent = axis->extent / axis->source, .to = axis->to * axis->source, .source = 1};
-    box->rank++;
-}
-
 static acu_op *place(plan *m, int dimension)
 {
     acui_axis *axis = &m->box.axis[dimension];
     int64_t n = axis->source;
     switch (m->r->what) {
     case TILE:
-        for (int d = 0; d < m->shape.rank - 1; d++)
+        for (int d = 0; d < m->shape.rank; d++)
             wrap(&m->box.axis[d], 0);
-        if (m->shape.rank > 0)
-            tile_last(m);
         return NULL;
     case REPEAT:
         if (n == 1)
