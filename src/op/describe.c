@@ -20,9 +20,11 @@ typedef struct stand_in {
     acu_buffer *buffer;
 } stand_in;
 
-/* An op with several users, and what it yields. */
+/* An op with several users, and what it yields. It is held: one that a custom op made is gone
+ * otherwise before the walk ends, and another may be where it was. */
 typedef struct visited {
     struct visited *next;
+    acu_op *op;
     acui_values values;
 } visited;
 
@@ -145,6 +147,7 @@ static acu_status visit(acui_infer *infer, acu_op *op, acu_device *place, visite
         if (!v)
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
         v->next = infer->visited;
+        v->op = acui_op_is_oom(op) ? NULL : acui_object_retain(op);
         infer->visited = v;
         ACUI_TRY(infer_fresh(infer, op, place, &v->values));
         if (!acui_map_put(&infer->visited_of, op, v))
@@ -221,6 +224,7 @@ static void end(acui_infer *infer)
         visited *v = infer->visited;
         infer->visited = v->next;
         acui_values_clear(&v->values);
+        acui_op_put(v->op);
         acui_free(v);
     }
     while (infer->stand_ins) {
