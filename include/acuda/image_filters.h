@@ -37,7 +37,8 @@ ACU_API acu_op *acu_op_filter_separable(acu_op *x, const float *across, int acro
 ACU_API acu_op *acu_op_box_blur(acu_op *x, int height, int width, const acu_image_options *options,
                                 acu_site site);
 
-/* Weights exp(-d^2 / (2 sigma^2)) at distance d, in sum 1. */
+/* Weights exp(-d^2 / (2 sigma^2)) at distance d, in sum 1. There is no default for sigma: OpenCV's,
+ * where it is 0, is 0.15 size + 0.35. */
 #define acu_gaussian_blur(x, height, width, sigma, options)                                        \
     acu_op_gaussian_blur(ACU_OPERAND(x), (height), (width), (sigma), (options), ACU_SITE)
 ACU_API acu_op *acu_op_gaussian_blur(acu_op *x, int height, int width, double sigma,

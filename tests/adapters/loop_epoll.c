@@ -28,9 +28,10 @@ static acu_status start(acu_queue *queue, const acu_loop_options *options, void 
                                         adapter ? &a : NULL);
     if (status != ACU_OK)
         return status;
-    acu_epoll *second;
+    acu_epoll *second = a;
     assert_int_equal(acu_epoll_start(epoll, (epoll_data_t){.ptr = &gpu}, queue, NULL, &second),
                      ACU_ERR_BUSY);
+    assert_null(second);
     *adapter = a;
     return ACU_OK;
 }

@@ -24,8 +24,9 @@ static acu_status start(acu_queue *queue, const acu_loop_options *options, void 
     acu_status status = acu_uv_start(&loop, queue, options, adapter ? &a : NULL);
     if (status != ACU_OK)
         return status;
-    acu_uv *second;
+    acu_uv *second = a;
     assert_int_equal(acu_uv_start(&loop, queue, NULL, &second), ACU_ERR_BUSY);
+    assert_null(second);
     *adapter = a;
     return ACU_OK;
 }

@@ -42,6 +42,8 @@ typedef struct acu_epoll {
 static inline acu_status acu_epoll_start(int epoll, epoll_data_t data, acu_queue *queue,
                                          const acu_loop_options *options, acu_epoll **adapter)
 {
+    if (adapter)
+        *adapter = NULL;
     void *memory = NULL;
     acu_status status = acui_loop_new(sizeof(acu_epoll), queue, options, adapter != NULL, &memory);
     if (status != ACU_OK)

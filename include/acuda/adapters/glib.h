@@ -90,6 +90,8 @@ static inline acu_status acu_glib_start(GMainContext *context, acu_queue *queue,
 {
     static GSourceFuncs functions = {acui_glib_prepare, acui_glib_check, acui_glib_dispatch,
                                      acui_glib_finalize, NULL, NULL};
+    if (adapter)
+        *adapter = NULL;
     void *memory = NULL;
     acu_status status =
         acui_loop_new(sizeof(acui_loop), queue, options, adapter != NULL, &memory);

@@ -68,6 +68,8 @@ static inline acu_status acu_libevent_start(struct event_base *base, acu_queue *
                                             const acu_loop_options *options,
                                             acu_libevent **adapter)
 {
+    if (adapter)
+        *adapter = NULL;
     void *memory = NULL;
     acu_status status =
         acui_loop_new(sizeof(acu_libevent), queue, options, base && adapter, &memory);

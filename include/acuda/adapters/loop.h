@@ -13,11 +13,12 @@
  * Adapters are code in headers: only a program that includes one needs that library; acuda itself
  * does not. All have these two functions:
  *
- *   acu_X_start    attaches a queue to a loop, and gives an adapter. Never blocks. Errors: INVALID
- *                  (options of another size, the queue is NULL, no place for the adapter),
- *                  BAD_HANDLE (not a queue), NO_MEMORY, BUSY (this queue's descriptor is in the
- *                  loop already), LIMIT (the loop refused it for another reason). The status is all
- *                  that it tells: the thread's record (acu_last_error) stays as it was
+ *   acu_X_start    attaches a queue to a loop, and gives an adapter; NULL after an error. Never
+ *                  blocks. Errors: INVALID (options of another size, the queue is NULL, no place
+ *                  for the adapter), BAD_HANDLE (not a queue), NO_MEMORY, BUSY (this queue's
+ *                  descriptor is in the loop already), LIMIT (the loop refused it for another
+ *                  reason). The status is all that it tells: the thread's record (acu_last_error)
+ *                  stays as it was
  *   acu_X_stop     detaches it, at any time, even with work pending or inside the adapter's own
  *                  callbacks; NULL is fine. Nothing is delivered afterwards. Completions still to
  *                  come go to the queue: another adapter can be started on it, the program can take

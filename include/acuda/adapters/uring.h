@@ -73,6 +73,8 @@ static inline bool acui_uring_arm(acu_uring *a)
 static inline acu_status acu_uring_start(struct io_uring *ring, uint64_t data, acu_queue *queue,
                                          const acu_loop_options *options, acu_uring **adapter)
 {
+    if (adapter)
+        *adapter = NULL;
     void *memory = NULL;
     acu_status status =
         acui_loop_new(sizeof(acu_uring), queue, options, ring && adapter, &memory);

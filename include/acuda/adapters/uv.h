@@ -100,6 +100,8 @@ static inline void acui_uv_add_busy(acu_uv *a, uv_loop_t *loop)
 static inline acu_status acu_uv_start(uv_loop_t *loop, acu_queue *queue,
                                       const acu_loop_options *options, acu_uv **adapter)
 {
+    if (adapter)
+        *adapter = NULL;
     void *memory = NULL;
     acu_status status = acui_loop_new(sizeof(acu_uv), queue, options, loop && adapter, &memory);
     if (status != ACU_OK)
