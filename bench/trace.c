@@ -131,7 +131,7 @@ static void measure_demo(bench *b)
 {
     double time[MOST_PAIRS], cpu[MOST_PAIRS];
     int pairs = bench_count(b, 9, 1);
-    const char *epochs = b->quick ? "6" : acu_device_info_of(b->device)->software ? "60" : "500";
+    const char *epochs = b->quick ? "6" : acu_device_info_of(b->device)->software ? "60" : "2000";
     bench_title(b, "the demo, traced");
     for (int i = 0; i < pairs; i++) {
         cost cost_of[2];

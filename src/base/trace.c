@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The trace that is on. Records wait in a list, which is bounded, until the trace's thread writes
- * them: at the latest a tenth of a second later. The thread starts with the first record, and ends
- * with the trace or with the last close.
+ * them: some ten milliseconds later. While there are any it looks for itself, so that
+ * a thread that submits seldom has to wake it: that takes longer than to make a record. It starts
+ * with the first record, and ends with the trace or with the last close.
  *
  * Locks: `control` for starting and stopping, which may block; `lock` for the list, a leaf. The
  * thread alone has `out` while it runs.
@@ -25,11 +26,11 @@
 
 enum {
     MOST = 8192,        /* records that wait */
-    SOON = 128,         /* so many are written without waiting for more: few, so that little is
-                         * left to do at the end, when the program waits for it */
+    SOON = 2048,        /* so many are written without waiting for more */
     ENCODED = 64 * 1024 /* bytes that are encoded before they are written to the file */
 };
-#define PERIOD ACU_MS(100)
+#define PERIOD ACU_MS(10) /* short, so that little is left to do at the end, when the program waits
+                           * for it */
 #define TIMED_SPREAD 10 /* pieces of a second among which parts with timing events are spread: they
                          * take microseconds each, all in the first moment would be felt */
 #define DEFAULT_BYTES (UINT64_C(64) << 20)
@@ -46,6 +47,7 @@ static struct {
     size_t count;
     bool begun;   /* a trace is on, for acu_trace_stop; changed under `control` too */
     bool running; /* the thread is there, and its list is looked at */
+    bool idle;    /* it waits to be told of a record */
     bool stop;
     pthread_t thread;
     uint64_t records;
@@ -104,8 +106,9 @@ void acui_trace_push(acui_trace_record *record)
         *trace.end = record;
         trace.end = &record->next;
         trace.count++;
-        if (trace.count == 1 || trace.count == SOON)
+        if (trace.idle || trace.count == SOON)
             pthread_cond_signal(&trace.wake);
+        trace.idle = false; /* once is enough */
     }
     pthread_mutex_unlock(&trace.lock);
     if (!taken) {
@@ -162,13 +165,19 @@ static void *run(void *unused)
     (void)unused;
     pthread_mutex_lock(&trace.lock);
     while (!trace.stop) {
-        while (!trace.stop && !trace.first)
-            pthread_cond_wait(&trace.wake, &trace.lock);
         uint64_t deadline = acui_deadline(PERIOD);
         while (!trace.stop && trace.count < SOON &&
                acui_cond_wait_until(&trace.wake, &trace.lock, deadline))
             ;
-        write_waiting();
+        if (trace.first) {
+            write_waiting();
+            continue;
+        }
+        while (!trace.stop && !trace.first) {
+            trace.idle = true;
+            pthread_cond_wait(&trace.wake, &trace.lock);
+        }
+        trace.idle = false;
     }
     pthread_mutex_unlock(&trace.lock);
     return NULL;
@@ -208,7 +217,7 @@ static void in_child(void)
     pthread_mutex_init(&control, NULL);
     pthread_mutex_init(&trace.lock, NULL);
     acui_cond_init(&trace.wake);
-    trace.begun = trace.running = trace.stop = false;
+    trace.begun = trace.running = trace.stop = trace.idle = false;
     trace.first = NULL;
     trace.end = &trace.first;
     trace.count = 0;

@@ -41,7 +41,7 @@ void acui_trace_push(acui_trace_record *record);
 void acui_trace_lose(void);  /* there was no memory for a record */
 bool acui_trace_timed(void); /* whether one more part may have timing events */
 
-/* Called by the thread about ten times a second, to write counters; set once. */
+/* Called by the thread when it has written records, to write counters; set once. */
 typedef void (*acui_trace_sample)(acui_trace_out *out);
 void acui_trace_set_sample(acui_trace_sample sample);
 
