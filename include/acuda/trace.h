@@ -53,8 +53,8 @@ typedef struct acu_trace_options {
  * file can not be written. ACUDA_TRACE_TIMED is then `timed_per_second`; 0: `untimed`. A program
  * that runs with somebody else's privileges ignores both.
  *
- * While a trace is on, a thread of acuda's (acuda-trace) writes it; a submission costs a
- * microsecond or two more. If the thread can not keep pace, records are left out, and counted. When
+ * While a trace is on, a thread of acuda's (acuda-trace) writes it; a submission costs up to four
+ * microseconds more. If the thread can not keep pace, records are left out, and counted. When
  * writing fails (a full disk), tracing ends by itself, and acu_trace_stop says why; nothing else
  * changes.
  * Blocks while the file is opened. Errors: BUSY (a trace is on already), IO (with the path and the
