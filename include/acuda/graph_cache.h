@@ -3,14 +3,14 @@
  * The cache of executable graphs.
  *
  * A submission, or each part of it that a CUDA graph can hold (launches except programmatic ones,
- * fills, copies of one run of bytes on one device or to and from the host, and products and
- * Fourier transforms by libraries: acu_matmul, acu_product, acu_fft), has a form: its kernels with
+ * fills, copies of one run of bytes on one device or to and from the host, and products and Fourier
+ * transforms by libraries: acu_matmul, acu_product, acu_fft), has a signature: its kernels with
  * their launch attributes, the kinds of its copies, all that its libraries' calls depend on except
- * addresses, and what comes before what. A form
- * that comes again is launched as one executable graph (cuGraphLaunch), after updating the
- * parameters that differ from the last time (cuGraphExecKernelNodeSetParams and the like): new
- * tensors, scalars, grids, blocks and lengths do not make a new form. On an H100 that takes less
- * time than launching kernels, even for a single kernel, and less than half for ten.
+ * addresses, and what comes before what. A signature that comes again is launched as one executable
+ * graph (cuGraphLaunch), after updating the parameters that differ from the last time
+ * (cuGraphExecKernelNodeSetParams and the like): new tensors, scalars, grids, blocks and lengths do
+ * not make a new signature. On an H100 that takes less time than launching kernels, even for a
+ * single kernel, and less than half for ten.
  *
  * Results, errors and order are the same as without it, and programs need not do anything. This
  * header is for looking at the cache, bounding it, or switching it off.
@@ -22,23 +22,24 @@
  * temporary memory, of which a device's cache takes at most 256 MiB; what can not be captured, or
  * gets no memory, is called.
  *
- * A form seen for the first time is issued directly. When it comes again, one of acuda's threads
- * makes an executable graph for it (cuGraphInstantiateWithFlags), while submissions continue to be
- * issued directly; then they use the graph. An executable graph can run only once at a time, so a
- * form whose submissions overlap on several streams gets one for each. If the driver refuses to
- * make a graph, the form continues to be issued directly; if it refused for lack of memory, it is
- * asked again later.
+ * A signature seen for the first time is issued directly. When it comes again, one of acuda's
+ * threads makes an executable graph for it (cuGraphInstantiateWithFlags), while submissions
+ * continue to be issued directly; then they use the graph. An executable graph can run only once at
+ * a time, so a signature whose submissions overlap on several streams gets one for each. If the
+ * driver refuses to make a graph, the signature continues to be issued directly; if it refused for
+ * lack of memory, it is asked again later.
  *
- * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one form
- * as one graph, up to 32, while more are handed over to it: when many kernels are in flight, that
- * costs the driver less than half for each. If several threads submit to a device all the time, or
- * one does so on and on without having to wait, one of acuda's threads does the same for them,
- * provided that the process has three cores or more; it sleeps when they stop. Each submission
- * keeps its own future and its own failures found on the host, but all of one graph are reported
- * complete together. So only as many go together as are expected, from earlier ones, to be complete
- * within 100 us, and only submissions that wait for nothing on the device and whose options choose
- * no stream, policy or priority. For a thread that submits on and on, this thread issues larger
- * submissions too, each by itself: planning then runs in parallel with the driver's calls.
+ * A device's runtime thread (acu_open_options, runtime_thread) issues small submissions of one
+ * signature as one graph, up to 32, while more are handed over to it: when many kernels are in
+ * flight, that costs the driver less than half for each. If several threads submit to a device all
+ * the time, or one does so on and on without having to wait, one of acuda's threads does the same
+ * for them, provided that the process has three cores or more; it sleeps when they stop. Each
+ * submission keeps its own future and its own failures found on the host, but all of one graph are
+ * reported complete together. So only as many go together as are expected, from earlier ones, to be
+ * complete within 100 us, and only submissions that wait for nothing on the device and whose
+ * options choose no stream, policy or priority. For a thread that submits on and on, this thread
+ * issues larger submissions too, each by itself: planning then runs in parallel with the driver's
+ * calls.
  */
 #ifndef ACUDA_GRAPH_CACHE_H
 #define ACUDA_GRAPH_CACHE_H
@@ -54,7 +55,7 @@ ACU_BEGIN
 typedef struct acu_graph_cache_statistics {
     size_t size;        /* sizeof(acu_graph_cache_statistics), set by the caller */
     uint32_t limit;     /* the most executable graphs allowed */
-    uint32_t forms;     /* known forms */
+    uint32_t signatures; /* known signatures */
     uint32_t execs;     /* executable graphs, including those being made */
     uint64_t hits;      /* parts of submissions that a graph served */
     uint64_t misses;    /* parts that a graph could have served, but that were issued directly */
@@ -79,8 +80,8 @@ ACU_API acu_status acu_graph_cache_limit(acu_device *device, uint32_t execs);
 /*
  * Wait until every executable graph that was found worth making is made. Blocks for that long;
  * IN_CALLBACK in a callback. To warm the cache up, submit the expected work with `warm` in its
- * options, which has graphs made at the first sight of a form, then wait here: the next submissions
- * are served by them.
+ * options, which has graphs made at the first sight of a signature, then wait here: the next
+ * submissions are served by them.
  */
 ACU_API acu_status acu_graph_cache_wait(acu_device *device);
 

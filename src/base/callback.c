@@ -40,7 +40,7 @@ acu_status acu_callback_fail(const char *format, ...)
     return acui_fail(ACU_ERR_CALLBACK, "%s", text);
 }
 
-acu_status acui_callback_leave_told(const char *function)
+acu_status acui_callback_leave_failed(const char *function)
 {
     bool told = failed && failed == depth % ACUI_BOUND_FOREIGN;
     acui_callback_leave();
@@ -89,7 +89,7 @@ const char *acui_outcome_words(acu_status outcome, char *words)
 
 acu_status acui_callback_leave_asked(acu_status was, acu_status status, const char *function)
 {
-    acu_status failure = acui_callback_leave_told(function);
+    acu_status failure = acui_callback_leave_failed(function);
     acu_error *error = acui_error();
     bool told = error->status == status;
     if (error->status == ACU_OK)

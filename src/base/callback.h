@@ -14,7 +14,7 @@ void acui_callback_enter(void);
 void acui_callback_leave(void);
 /* Instead of leave, where the call that the function was made for can fail: CALLBACK, with a
  * record, if the function called acu_callback_fail. `function` is what it was given to. */
-acu_status acui_callback_leave_told(const char *function);
+acu_status acui_callback_leave_failed(const char *function);
 bool acui_in_callback(void);
 /* Inside of those two, around a function that may not submit either, because what it submitted
  * could not be issued. Refusals word their message by it. */

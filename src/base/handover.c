@@ -18,7 +18,7 @@ static uint64_t free_turn(uint64_t index)
 
 /* ---- giving ---- */
 
-uint64_t acui_handover_place(acui_handover *queue)
+uint64_t acui_handover_claim(acui_handover *queue)
 {
     uint64_t index = atomic_load_explicit(&queue->given, memory_order_relaxed);
     for (;;) {
@@ -88,7 +88,7 @@ bool acui_handover_take(acui_handover *queue, acui_handed *what)
         return false;
     acui_cell *cell = cell_of(queue, queue->taken);
     *what = cell->what;
-    /* Release, to acui_handover_place: copied, so the place may be filled in the next round. */
+    /* Release, to acui_handover_claim: copied, so the place may be filled in the next round. */
     atomic_store_explicit(&cell->turn, free_turn(queue->taken) + 2, memory_order_release);
     queue->taken++;
     return true;

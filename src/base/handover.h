@@ -55,7 +55,7 @@ typedef struct acui_handover {
 /* ---- any thread ---- */
 
 /* Claim the next place, which this thread then opens; 0 if the ring is full. */
-uint64_t acui_handover_place(acui_handover *queue);
+uint64_t acui_handover_claim(acui_handover *queue);
 /* Fill the place and open it. Wakes the taker if it sleeps. */
 void acui_handover_open(acui_handover *queue, uint64_t place, const acui_handed *what);
 /* The last place that is claimed. Includes this thread's own, and others of which it knows.

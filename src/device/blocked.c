@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Waiting in the driver until a mark is complete, for threads that have nothing else to do. A
- * blocking event is recorded for each wait, so the marks themselves can be events of the cheap
- * kind, which do not raise an interrupt each. The event is put right behind the mark. If the mark
- * is not the last on its stream any more, the event goes on a stream of its own that comes behind
- * the mark: that is one stream more, which may share a queue of the device with others.
+ * Waiting in the driver until a signal is complete, for threads that have nothing else to do. A
+ * blocking event is recorded for each wait, so the signals themselves can be events of the cheap
+ * kind, which do not raise an interrupt each. The event is put right behind the signal. If the
+ * signal is not the last on its stream any more, the event goes on a stream of its own that comes
+ * behind the signal: that is one stream more, which may share a queue of the device with others.
  */
 #include "device/device.h"
 
@@ -35,7 +35,7 @@ static acui_post *take_post(acu_device *device)
     return post;
 }
 
-/* Record right behind the mark; false: something else may be there, or it failed. */
+/* Record right behind the signal; false: something else may be there, or it failed. */
 static bool record_here(const acui_post *post, acu_stream *stream, uint64_t number)
 {
     if (!acui_lock_try(&stream->issue)) /* another thread is putting work there */

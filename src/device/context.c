@@ -98,11 +98,11 @@ acu_status acui_device_failed(acu_device *device, const char *call, unsigned res
 }
 
 /* Relaxed: it is set before there is work that could lose a device. */
-static _Atomic(acui_suspect_fn) suspect;
+static _Atomic(acui_blame_fn) blame;
 
-void acui_set_suspect(acui_suspect_fn function)
+void acui_set_blame(acui_blame_fn function)
 {
-    atomic_store_explicit(&suspect, function, memory_order_relaxed);
+    atomic_store_explicit(&blame, function, memory_order_relaxed);
 }
 
 /* If operations are issued one by one, the one at fault is known. Lock held. */
@@ -121,7 +121,7 @@ static void name_running(acu_device *device)
 
 void acui_device_lose(acu_device *device)
 {
-    acui_suspect_fn find = atomic_load_explicit(&suspect, memory_order_relaxed);
+    acui_blame_fn find = atomic_load_explicit(&blame, memory_order_relaxed);
     if (find && !device->one_by_one && !acui_device_lost(device))
         find(device);
     bool first = false;

@@ -124,7 +124,7 @@ ACUI_RARE static void destroy(acu_device *device)
     }
     acui_free(device->events);
     pthread_mutex_destroy(&device->lock);
-    pthread_mutex_destroy(&device->alone);
+    pthread_mutex_destroy(&device->one_at_a_time);
     pthread_mutex_destroy(&device->memory.giving);
     acui_object_free(device);
 }
@@ -139,7 +139,7 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     d->cu = cu;
     d->info.ordinal = ordinal;
     pthread_mutex_init(&d->lock, NULL);
-    pthread_mutex_init(&d->alone, NULL);
+    pthread_mutex_init(&d->one_at_a_time, NULL);
     pthread_mutex_init(&d->memory.giving, NULL);
     for (int i = 0; i < ACUI_OWN_HOLDERS; i++)
         d->holders[i].own = true;

@@ -2,19 +2,19 @@
 /*
  * The internals of devices and streams.
  *
- * A stream's timeline: every submission that is put on the stream ends in a mark. A mark is a
+ * A stream's timeline: every submission that is put on the stream ends in a signal. A signal is a
  * number that counts up from 1, with an event recorded behind the work, or a write of the number by
- * the device itself. Marks complete in order, so a single number says what is done. Ordering
- * another stream's work behind a mark takes one cuStreamWaitEvent, or nothing if the mark is
+ * the device itself. Signals complete in order, so a single number says what is done. Ordering
+ * another stream's work behind a signal takes one cuStreamWaitEvent, or nothing if the signal is
  * complete or an earlier wait implies it.
  */
 #ifndef ACUI_DEVICE_DEVICE_H
 #define ACUI_DEVICE_DEVICE_H
 
+#include "base/epochs.h"
 #include "base/error.h"
 #include "base/lock.h"
 #include "base/object.h"
-#include "base/sides.h"
 
 #include <acuda/device.h>
 #include <acuda/stream.h>
@@ -28,7 +28,7 @@
 #define ACUI_HOLDERS 16     /* counters of threads in the driver: ... */
 #define ACUI_OWN_HOLDERS 8  /* ... one for each of the first threads; the others share the rest */
 #define ACUI_MEMORIES 4     /* kinds of memory for which a device has a pool */
-#define ACUI_FIRST_MARKS 32 /* initial room of a stream's timeline; a power of two */
+#define ACUI_FIRST_SIGNALS 32 /* initial room of a stream's timeline; a power of two */
 
 struct acu_pool;    /* memory layer */
 struct acui_graphs; /* engine: executable graphs kept for reuse */
@@ -65,12 +65,12 @@ typedef struct acui_post {
  * order lock, with release stores; acquire loads for threads that only look. */
 typedef struct acui_backlog {
     _Atomic(uint32_t) handed; /* to a runtime thread that has not planned it; any thread */
-    _Atomic(uint32_t) tasks[2]; /* by sides */
-    acui_sides sides;
+    _Atomic(uint32_t) tasks[2]; /* by epochs */
+    acui_epochs epochs;
 } acui_backlog;
 
 /* A place stands for two entries in the driver's queue for a stream, which is what most tasks need:
- * a launch and a mark. Leaves room for the task that is admitted last. */
+ * a launch and a signal. Leaves room for the task that is admitted last. */
 #define ACUI_STREAM_PLACES 300
 
 /*
@@ -148,7 +148,8 @@ struct acu_device {
 
     bool runtime_thread; /* as opened; fixed */
     bool one_by_one;       /* as opened; fixed: */
-    pthread_mutex_t alone; /* held while one operation runs; taken under a stream's issue lock */
+    pthread_mutex_t one_at_a_time; /* held while one operation runs; taken under a stream's issue
+                                    * lock */
     bool running;          /* ... and which one that is; guarded by the lock */
     acu_site running_site;
     char running_op[ACU_ERROR_OP];
@@ -183,16 +184,16 @@ struct acu_device {
         acui_gate gate; /* this layer sets its limit, as opened */
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
          * begun on the host. `started` is changed under the order lock only. This layer reads them:
-         * acui_work_on. What ended is counted on the side on which it was entered. */
+         * acui_work_on. What ended is counted in the epoch in which it was entered. */
         _Atomic(uint64_t) started, ended[2];
-        uint32_t entered[2]; /* tasks; these, and `sides`: order lock */
-        acui_sides sides;
+        uint32_t entered[2]; /* tasks; these, and `epochs`: order lock */
+        acui_epochs epochs;
         uint64_t over_at; /* when a task was last found over, in ns; flight lock */
     } engine;
 
-    /* When the driver was last asked about a mark that the device itself reports, or accepted such
-     * a mark, in ns. Both times it would have reported what is wrong with the context, whatever the
-     * stream. Relaxed. */
+    /* When the driver was last asked about a signal that the device itself reports, or accepted
+     * such a signal, in ns. Both times it would have reported what is wrong with the context,
+     * whatever the stream. Relaxed. */
     _Atomic(uint64_t) asked_at;
 };
 
@@ -235,32 +236,35 @@ struct acu_stream {
     _Atomic(uint32_t) watchers; /* how many still look at `done` and the tag, plus one while the
                                  * stream lives */
 
-    /* Held while a submission is put on the stream, so that a mark covers all of it. */
+    /* Held while a submission is put on the stream, so that a signal covers all of it. */
     acui_lock issue;
 
     acui_lock lock; /* the timeline; a leaf: held across cuEventRecord/Query/WaitEvent only */
-    uint64_t issued;      /* last mark */
-    uint64_t owed;        /* a mark that must be made, because something was fenced with it */
-    _Atomic(uint64_t) done; /* last complete mark; release store, acquire load */
-    struct acui_mark *marks; /* ring of marks not yet complete, in order */
-    size_t mark_first, mark_count, mark_room; /* room is a power of two */
+    uint64_t issued;      /* last signal */
+    uint64_t owed;        /* a signal that must be made, because something was fenced with it */
+    _Atomic(uint64_t) done; /* last complete signal; release store, acquire load */
+    struct acui_signal *signals; /* ring of signals not yet complete, in order */
+    size_t signal_first, signal_count, signal_room; /* room is a power of two */
     /* The part of `issued` that the device has written, for threads that poll (flags.c). */
     _Atomic(_Atomic(uint64_t) *) flag; /* NULL: none yet; release, acquire */
     CUdeviceptr flag_at;
     uint64_t flagged;        /* the last number that the device was told to write */
-    _Atomic(uint64_t) untold;   /* the last mark that the device was not told to write before the
-                                 * mark's event; relaxed, as is: */
+    _Atomic(uint64_t) untold;   /* the last signal that the device was not told to write before the
+                                 * signal's event; relaxed, as is: */
     _Atomic(bool) no_flag;   /* the device can not write it */
-    CUevent spare[4]; /* events of complete marks, for the next ones */
+    CUevent spare[4]; /* events of complete signals, for the next ones */
     unsigned spare_count;
     unsigned blind; /* consecutive queries that failed without a known reason */
-    /* Waits that were enqueued: the highest mark of another stream, by its id; a small cache. Lock:
-     * issue. */
-    struct acui_seen { uint64_t stream, mark; } seen[16];
+    /* Waits that were enqueued: the highest signal of another stream, by its id; a small cache.
+     * Lock: issue. */
+    struct acui_seen {
+        uint64_t stream, number;
+    } seen[16];
 
     struct { /* flight lock, unless something else is said */
-        struct acui_task *first_task, *last_task; /* on the stream, in the order of their marks */
-        _Atomic(uint64_t) first; /* the mark of the first task, 0: none; relaxed without the lock */
+        struct acui_task *first_task, *last_task; /* on the stream, in the order of their signals */
+        _Atomic(uint64_t) first; /* the signal of the first task, 0: none; relaxed without the
+                                  * lock */
         _Atomic(uint64_t) looked_at; /* when it was last looked at, in ns; relaxed, also without
                                       * it */
         struct acu_stream *next_active;
@@ -269,12 +273,12 @@ struct acu_stream {
         bool active;          /* it is in the list of those that the reactor looks after */
         bool called;          /* it is empty; a thread is to be told when something comes */
         bool relied;          /* a thread sleeps until one that waits in the driver wakes it */
-        uint64_t wanted;      /* somebody wants to be told of marks up to this one */
+        uint64_t wanted;      /* somebody wants to be told of signals up to this one */
         uint64_t waited_for;  /* ... and a thread waits in the driver for those up to this one */
         uint64_t over_at;     /* when a task was last found over; ns */
         uint64_t tended;      /* until then somebody else looks */
         uint64_t planned;     /* the look before a predicted end */
-        uint64_t armed;       /* the mark that the device writes into the stream's flag */
+        uint64_t armed;       /* the signal that the device writes into the stream's flag */
     } engine;
 };
 
@@ -355,8 +359,8 @@ static inline acu_status acui_device_result(acu_device *device, const char *call
 /* Mark the device lost with the thread's error record, if it is not lost yet. The engine's function
  * adds to the record what was running, if that can be told. */
 void acui_device_lose(acu_device *device);
-typedef void (*acui_suspect_fn)(acu_device *device);
-void acui_set_suspect(acui_suspect_fn function);
+typedef void (*acui_blame_fn)(acu_device *device);
+void acui_set_blame(acui_blame_fn function);
 static inline bool acui_device_lost(const acu_device *device)
 {
     return atomic_load_explicit(&device->lost, memory_order_acquire);
@@ -403,9 +407,9 @@ acu_status acui_stream_open(acu_device *device, int priority, bool pooled, acu_s
 /* Frees a stream that nothing refers to any more; for pooled streams, when their device ends. */
 void acui_stream_destroy(acu_stream *stream);
 /*
- * For code that must know whether a mark is complete, but must not keep the stream alive: the
- * stream's memory stays, with a tag that says whether it lives, and all its marks are complete once
- * it does not.
+ * For code that must know whether a signal is complete, but must not keep the stream alive: the
+ * stream's memory stays, with a tag that says whether it lives, and all its signals are complete
+ * once it does not.
  */
 void acui_stream_watch(acu_stream *stream);
 void acui_stream_unwatch(acu_stream *stream);
@@ -456,99 +460,100 @@ static inline acu_status acui_capture_in(acu_status status, const char *function
 
 /* --- timeline --- */
 
-typedef struct acui_mark {
+typedef struct acui_signal {
     uint64_t number;
-    /* NULL if the device itself reports the mark, or if no event could be recorded: then the mark
-     * is complete when the stream is idle. */
+    /* NULL if the device itself reports the signal, or if no event could be recorded: then the
+     * signal is complete when the stream is idle. */
     CUevent event;
-} acui_mark;
+} acui_signal;
 
-/* The time between two queries about marks that the device itself reports, in ns. */
+/* The time between two queries about signals that the device itself reports, in ns. */
 #define ACUI_ASK ACU_US(20)
 
 /* Somebody else is about to get the stream's handle, and may capture the stream. Asking about the
- * stream itself would then break the capture, so all its marks get events. Only after that does the
- * stream count as shown. Any thread, any context. */
+ * stream itself would then break the capture, so all its signals get events. Only after that does
+ * the stream count as shown. Any thread, any context. */
 void acui_stream_expose(acu_stream *stream);
 
-/* Whether the device itself is to report that a mark is complete (acui_stream_prompt). */
-typedef enum acui_tell {
-    ACUI_TELL_NOBODY,
-    ACUI_TELL_IF_ALONE, /* if it is the only one on its stream */
-    ACUI_TELL,
-} acui_tell;
+/* Whether the device itself is to report that a signal is complete (acui_stream_prompt). */
+typedef enum acui_report {
+    ACUI_REPORT_NEVER,
+    ACUI_REPORT_IF_FIRST, /* if it is the only one on its stream */
+    ACUI_REPORT_ALWAYS,
+} acui_report;
 
 /*
- * Put a mark behind everything that is on the stream now; returns its number, and when the device
- * was told to report its completion (`told`, may be NULL; 0: it was not). The caller holds `issue`
+ * Put a signal behind everything that is on the stream now; returns its number, and when the device
+ * was told to report its completion (`armed`, may be NULL; 0: it was not). The caller holds `issue`
  * and has entered the device. Once work is on a stream there must be a way to learn of its end, so
  * this makes do without an event, and without memory, if there is none: it fails only if the device
  * is lost.
  */
-acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told);
+acu_status acui_stream_signal(acu_stream *stream, acui_report report, uint64_t *number,
+                              uint64_t *armed);
 /* For a per-thread default stream, called by its own thread, under the same conditions. If the
- * driver gave no event for the last mark, waits for the mark here, because other threads could not
- * ask about it, and this one may be gone by then. */
+ * driver gave no event for the last signal, waits for the signal here, because other threads could
+ * not ask about it, and this one may be gone by then. */
 void acui_stream_own_end(acu_stream *stream, uint64_t number);
 /*
- * The number of the next mark, for memory that is fenced with it before it is made. It must be
+ * The number of the next signal, for memory that is fenced with it before it is made. It must be
  * made: a caller that may release the issue lock without having put work on the stream calls
- * acui_stream_make_owed, which does nothing if the mark was made meanwhile. Both under the same
+ * acui_stream_make_owed, which does nothing if the signal was made meanwhile. Both under the same
  * conditions.
  */
 uint64_t acui_stream_owe(acu_stream *stream);
 void acui_stream_make_owed(acu_stream *stream);
 /*
- * Work that `stream` gets from now on starts after mark `number` of `other`. The caller holds
+ * Work that `stream` gets from now on starts after signal `number` of `other`. The caller holds
  * `issue` of `stream` and has entered its device. If the other's device is lost, nothing of it runs
  * any more: fails with DEVICE_LOST and that device's record, which matters only to readers of what
  * that work wrote.
  */
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number);
-/* Whether an earlier wait of the stream for the other one was for that mark or a later one. Lock:
+/* Whether an earlier wait of the stream for the other one was for that signal or a later one. Lock:
  * issue. */
 bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t number);
 /*
- * Ask the driver; advances stream->done as far as marks are complete, and reuses their events.
- * ACU_OK, or the device's error (lost: marks that were not complete never will be, and `done` stays
- * where it is). If a query fails without a known reason, asks whether the stream is idle instead,
- * and later harvests try again; if everything keeps failing, nobody can tell what is complete, and
- * the device counts as lost. Any thread, any context. `*left` (may be NULL): marks still not
- * complete.
+ * Ask the driver; advances stream->done as far as signals are complete, and reuses their events.
+ * ACU_OK, or the device's error (lost: signals that were not complete never will be, and `done`
+ * stays where it is). If a query fails without a known reason, asks whether the stream is idle
+ * instead, and later harvests try again; if everything keeps failing, nobody can tell what is
+ * complete, and the device counts as lost. Any thread, any context. `*left` (may be NULL): signals
+ * still not complete.
  */
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left);
 /* The same without a lock, as far as the device itself has written; false: not as far as `number`,
- * or the device is lost. Events stay where they are until the next mark. */
+ * or the device is lost. Events stay where they are until the next signal. */
 bool acui_stream_catch_up(acu_stream *stream, uint64_t number);
-/* The mark is known to be complete without a look, because something that came behind it is. */
+/* The signal is known to be complete without a look, because something that came behind it is. */
 void acui_stream_passes(acu_stream *stream, uint64_t number);
-uint64_t acui_stream_last(acu_stream *stream); /* the last mark so far */
-/* Whether the mark is harvested, or the device has written that it is complete. No lock. */
+uint64_t acui_stream_last(acu_stream *stream); /* the last signal so far */
+/* Whether the signal is harvested, or the device has written that it is complete. No lock. */
 bool acui_stream_reached(acu_stream *stream, uint64_t number);
-/* For the first mark that is not known to be complete: whether a harvest would find nothing now,
- * because the device itself reports the mark and has not, and the driver was asked just now. No
+/* For the first signal that is not known to be complete: whether a harvest would find nothing now,
+ * because the device itself reports the signal and has not, and the driver was asked just now. No
  * lock. */
 bool acui_stream_is_quiet(acu_stream *stream, uint64_t number, uint64_t now);
 /*
- * Somebody is going to poll for the mark: let the device write it into host memory, if it is the
+ * Somebody is going to poll for the signal: let the device write it into host memory, if it is the
  * stream's last one. True if the device will write it, or a later one: then acui_stream_flag_passed
  * tells, without the driver, when there is something to harvest. This is one more piece of work on
- * the stream, behind the mark (cuStreamWriteValue64). If the program has the stream's handle, it is
- * not done while the stream is captured or somebody issues on it. Any thread, any context.
+ * the stream, behind the signal (cuStreamWriteValue64). If the program has the stream's handle, it
+ * is not done while the stream is captured or somebody issues on it. Any thread, any context.
  */
 bool acui_stream_prompt(acu_stream *stream, uint64_t number);
 /* The same for that number; false: impossible. The caller holds stream->lock and has entered the
  * device. */
 bool acui_stream_tell(acu_stream *stream, uint64_t number);
 /*
- * Block until the mark is complete, unless something fails: the caller looks, as it does not know
+ * Block until the signal is complete, unless something fails: the caller looks, as it does not know
  * why this returned. Driver: cuEventRecord and cuEventSynchronize; before these, if something else
- * may be behind the mark, cuStreamWaitEvent on a stream of its own.
+ * may be behind the signal, cuStreamWaitEvent on a stream of its own.
  */
 bool acui_stream_block(acu_stream *stream, uint64_t number);
 void acui_posts_free(acu_device *device, bool works);
 
-/* Whether the device has written a mark that is not harvested yet. Only after acui_stream_prompt
+/* Whether the device has written a signal that is not harvested yet. Only after acui_stream_prompt
  * returned true. */
 bool acui_stream_flag_passed(const acu_stream *stream);
 void acui_flags_free(acu_device *device, bool works);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Flags: the number of a stream's last complete mark, written by the device itself into host memory
- * (cuStreamWriteValue64), where reading it costs nothing. For threads that are going to poll:
- * asking the driver takes a microsecond each time, and one more until the answer is yes.
+ * Flags: the number of a stream's last complete signal, written by the device itself into host
+ * memory (cuStreamWriteValue64), where reading it costs nothing. For threads that are going to
+ * poll: asking the driver takes a microsecond each time, and one more until the answer is yes.
  */
 #include "base/alloc.h"
 #include "device/device.h"
@@ -94,7 +94,7 @@ bool acui_stream_prompt(acu_stream *stream, uint64_t number)
     acui_entered entered;
     bool issue_held = acui_lock_try(&stream->issue);
     acui_lock_take(&stream->lock);
-    bool busy = stream->mark_count > 0, last = number == stream->issued;
+    bool busy = stream->signal_count > 0, last = number == stream->issued;
     if (busy && last && stream->flagged < number && acui_enter_to_free(stream->device, &entered)) {
         if (is_ours(stream, issue_held))
             acui_stream_tell(stream, number);

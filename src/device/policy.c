@@ -217,7 +217,7 @@ static acu_stream *ask(const acu_policy *policy)
     acui_callback_bind(ACUI_BOUND_POLICY); /* it may schedule with another policy: they nest */
     size_t place = policy->choose(policy->user.data, list, policy->count);
     acui_callback_unbind(ACUI_BOUND_POLICY);
-    if (acui_callback_leave_told("a policy") != ACU_OK)
+    if (acui_callback_leave_failed("a policy") != ACU_OK)
         return NULL;
     if (place < policy->count)
         return policy->streams[place];

@@ -21,14 +21,14 @@ static acu_status stream_new(acu_device *device, CUstream raw, acu_stream **stre
 {
     acu_stream *s = acui_object_new(ACU_OBJECT_STREAM, sizeof *s);
     if (s)
-        s->marks = ACUI_NEW_ARRAY(acui_mark, ACUI_FIRST_MARKS);
-    if (!s || !s->marks) {
+        s->signals = ACUI_NEW_ARRAY(acui_signal, ACUI_FIRST_SIGNALS);
+    if (!s || !s->signals) {
         if (s)
             acui_object_free(s);
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a stream");
     }
     acui_object_list(s); /* memory fences refer to it without a reference (memory/fences.h) */
-    s->mark_room = ACUI_FIRST_MARKS;
+    s->signal_room = ACUI_FIRST_SIGNALS;
     s->engine.gate.limit = ACUI_STREAM_PLACES;
     s->device = device;
     s->raw = raw;
@@ -125,15 +125,16 @@ acu_status acu_stream_wrap(acu_device *device, CUstream raw, acu_stream **stream
 void acui_stream_destroy(acu_stream *stream)
 {
     acu_device *device = stream->device;
-    /* Nothing can refer to its marks any more, so no wait on their events is to come. */
-    for (size_t i = 0; i < stream->mark_count; i++) {
-        acui_mark *mark = &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
-        if (mark->event)
-            acui_event_put(device, mark->event);
+    /* Nothing can refer to its signals any more, so no wait on their events is to come. */
+    for (size_t i = 0; i < stream->signal_count; i++) {
+        acui_signal *signal =
+            &stream->signals[(stream->signal_first + i) & (stream->signal_room - 1)];
+        if (signal->event)
+            acui_event_put(device, signal->event);
     }
     while (stream->spare_count)
         acui_event_put(device, stream->spare[--stream->spare_count]);
-    acui_free(stream->marks);
+    acui_free(stream->signals);
     if (!stream->foreign) {
         acui_entered entered;
         if (acui_enter_to_free(device, &entered))
@@ -202,7 +203,7 @@ acu_status acui_stream_check_any(const acu_stream *stream, const char *function)
 
 CUstream acui_stream_show(acu_stream *stream)
 {
-    /* Acquire: by then all its marks have events, whoever provided them. */
+    /* Acquire: by then all its signals have events, whoever provided them. */
     if (!atomic_load_explicit(&stream->shown, memory_order_acquire))
         acui_stream_expose(stream);
     return stream->raw;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Marks on a stream: making them, ordering behind them, learning which are complete. */
+/*Signals on a stream: making them, ordering behind them, learning which are complete. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -8,9 +8,9 @@
 
 #define BLIND_LIMIT 8 /* failed looks in a row before the device is given up */
 
-static acui_mark *mark_at(acu_stream *stream, size_t i)
+static acui_signal *signal_at(acu_stream *stream, size_t i)
 {
-    return &stream->marks[(stream->mark_first + i) & (stream->mark_room - 1)];
+    return &stream->signals[(stream->signal_first + i) & (stream->signal_room - 1)];
 }
 
 /* ---- events; all under stream->lock ---------------------------------------------------------- */
@@ -35,18 +35,18 @@ static acu_status get_event(acu_stream *stream, CUevent *event)
 
 /* ---- which are complete; all under stream->lock ---------------------------------------------- */
 
-/* The first `count` marks are over: reuse their events. Returns the number of the last. */
-static uint64_t drop_marks(acu_stream *stream, size_t count)
+/* The first `count` signals are over: reuse their events. Returns the number of the last. */
+static uint64_t drop_signals(acu_stream *stream, size_t count)
 {
     uint64_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        const acui_mark *mark = mark_at(stream, i);
-        last = mark->number;
-        if (mark->event)
-            put_event(stream, mark->event);
+        const acui_signal *signal = signal_at(stream, i);
+        last = signal->number;
+        if (signal->event)
+            put_event(stream, signal->event);
     }
-    stream->mark_first = (stream->mark_first + count) & (stream->mark_room - 1);
-    stream->mark_count -= count;
+    stream->signal_first = (stream->signal_first + count) & (stream->signal_room - 1);
+    stream->signal_count -= count;
     return last;
 }
 
@@ -54,7 +54,7 @@ static uint64_t drop_marks(acu_stream *stream, size_t count)
 static void advance(acu_stream *stream, uint64_t number)
 {
     uint64_t done = atomic_load_explicit(&stream->done, memory_order_relaxed);
-    /* Release: a thread that sees the number sees what was written before the mark was found
+    /* Release: a thread that sees the number sees what was written before the signal was found
      * complete. */
     while (done < number &&
            !atomic_compare_exchange_weak_explicit(&stream->done, &done, number,
@@ -62,10 +62,10 @@ static void advance(acu_stream *stream, uint64_t number)
         ;
 }
 
-static void complete_marks(acu_stream *stream, size_t count)
+static void complete_signals(acu_stream *stream, size_t count)
 {
     if (count)
-        advance(stream, drop_marks(stream, count));
+        advance(stream, drop_signals(stream, count));
 }
 
 /* To the driver, the handle means the calling thread's own stream. */
@@ -89,22 +89,22 @@ static unsigned query_stream(acu_stream *stream, const char **call)
     return stream->device->cu->StreamQuery(stream->raw);
 }
 
-/* The event of the mark, or of the first mark behind it that has one; NULL: none has. */
-static CUevent event_from(acu_stream *stream, size_t place)
+/* The event of the signal, or of the first signal behind it that has one; NULL: none has. */
+static CUevent event_from(acu_stream *stream, size_t index)
 {
     CUevent event = NULL;
-    for (; place < stream->mark_count && !event; place++)
-        event = mark_at(stream, place)->event;
+    for (; index < stream->signal_count && !event; index++)
+        event = signal_at(stream, index)->event;
     return event;
 }
 
-/* Whether the mark in that place is complete: 0, CUDA_ERROR_NOT_READY, or an error of the context.
- * A mark without an event is complete with a later mark. If there is none with an event, or the
+/* Whether the signal `index` is complete: 0, CUDA_ERROR_NOT_READY, or an error of the context.
+ * A signal without an event is complete with a later signal. If there is none with an event, or the
  * query fails for another reason, it is complete when the stream is idle. */
-static unsigned query(acu_stream *stream, size_t place, const char **call)
+static unsigned query(acu_stream *stream, size_t index, const char **call)
 {
     unsigned result = ACU_CUDA_ERROR_NOT_SUPPORTED;
-    CUevent event = event_from(stream, place);
+    CUevent event = event_from(stream, index);
     if (event) {
         *call = "EventQuery";
         result = stream->device->cu->EventQuery(event);
@@ -115,11 +115,11 @@ static unsigned query(acu_stream *stream, size_t place, const char **call)
     return query_stream(stream, call);
 }
 
-/* Counts how many marks, from the first, are complete. Marks complete in order, so looking ahead in
- * growing steps takes few queries both when none and when all are complete. */
+/* Counts how many signals, from the first, are complete. Signals complete in order, so looking
+ * ahead in growing steps takes few queries both when none and when all are complete. */
 static unsigned count_complete(acu_stream *stream, size_t *complete, const char **call)
 {
-    size_t low = 0, high = stream->mark_count, step = 1;
+    size_t low = 0, high = stream->signal_count, step = 1;
     bool limited = false;
     while (low < high) {
         size_t ahead = limited ? (high - low) / 2 : (step < high - low ? step : high - low) - 1;
@@ -157,7 +157,7 @@ static void look_failed(acu_stream *stream, unsigned result, const char *call)
     acui_error_restore(&kept);
 }
 
-/* Marks that the device has written need no query. */
+/*Signals that the device has written need no query. */
 static void look_at_flag(acu_stream *stream)
 {
     _Atomic(uint64_t) *place = atomic_load_explicit(&stream->flag, memory_order_relaxed);
@@ -165,12 +165,12 @@ static void look_at_flag(acu_stream *stream)
         return;
     uint64_t flag = atomic_load_explicit(place, memory_order_acquire);
     size_t count = 0;
-    while (count < stream->mark_count && mark_at(stream, count)->number <= flag)
+    while (count < stream->signal_count && signal_at(stream, count)->number <= flag)
         count++;
-    complete_marks(stream, count);
+    complete_signals(stream, count);
 }
 
-/* Whether the device itself reports this mark and the later ones, ahead of their events. */
+/* Whether the device itself reports this signal and the later ones, ahead of their events. */
 static bool is_told(acu_stream *stream, uint64_t number)
 {
     return number > atomic_load_explicit(&stream->untold, memory_order_relaxed);
@@ -190,12 +190,12 @@ static void note_asked(acu_stream *stream, uint64_t now)
         atomic_store_explicit(&stream->device->asked_at, now, memory_order_relaxed);
 }
 
-/* Marks that the device reports need no query if there was one just now. */
+/*Signals that the device reports need no query if there was one just now. */
 static bool need_not_ask(acu_stream *stream)
 {
-    if (stream->mark_count == 0)
+    if (stream->signal_count == 0)
         return true;
-    if (!is_told(stream, mark_at(stream, 0)->number))
+    if (!is_told(stream, signal_at(stream, 0)->number))
         return false;
     uint64_t now = acui_now();
     if (was_asked(stream, now))
@@ -251,14 +251,14 @@ static void look(acu_stream *stream)
         const char *call = "";
         unsigned result = count_complete(stream, &complete, &call);
         acui_leave(&entered);
-        complete_marks(stream, complete);
+        complete_signals(stream, complete);
         if (result == ACU_CUDA_SUCCESS)
             stream->blind = 0;
         else
             look_failed(stream, result, call);
     }
     if (acui_device_lost(stream->device))
-        drop_marks(stream, stream->mark_count);
+        drop_signals(stream, stream->signal_count);
 }
 
 acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
@@ -266,7 +266,7 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
     acui_lock_take(&stream->lock);
     look(stream);
     if (left)
-        *left = stream->mark_count;
+        *left = stream->signal_count;
     acui_lock_give(&stream->lock);
     return acui_device_check(stream->device);
 }
@@ -278,36 +278,36 @@ acu_status acui_stream_harvest(acu_stream *stream, size_t *left)
 static bool drop_half(acu_stream *stream)
 {
     const char *call;
-    size_t half = stream->mark_count / 2;
+    size_t half = stream->signal_count / 2;
     look_at_flag(stream);
-    if (stream->mark_count < stream->mark_room)
+    if (stream->signal_count < stream->signal_room)
         return true;
     if (query(stream, half - 1, &call) != ACU_CUDA_SUCCESS)
         return false;
-    complete_marks(stream, half);
+    complete_signals(stream, half);
     return true;
 }
 
-/* Room for one more mark. Without memory for a larger ring, the newest mark makes room: the new one
- * lies behind it on the same stream, and stands for both. */
+/* Room for one more signal. Without memory for a larger ring, the newest signal makes room: the new
+ * one lies behind it on the same stream, and stands for both. */
 static void make_room(acu_stream *stream)
 {
-    if (stream->mark_count < stream->mark_room || drop_half(stream))
+    if (stream->signal_count < stream->signal_room || drop_half(stream))
         return;
-    size_t room = stream->mark_room * 2;
-    acui_mark *marks = ACUI_NEW_ARRAY(acui_mark, room);
-    if (!marks) {
-        acui_mark *newest = mark_at(stream, --stream->mark_count);
+    size_t room = stream->signal_room * 2;
+    acui_signal *signals = ACUI_NEW_ARRAY(acui_signal, room);
+    if (!signals) {
+        acui_signal *newest = signal_at(stream, --stream->signal_count);
         if (newest->event)
             acui_event_put(stream->device, newest->event);
         return;
     }
-    for (size_t i = 0; i < stream->mark_count; i++)
-        marks[i] = *mark_at(stream, i);
-    acui_free(stream->marks);
-    stream->marks = marks;
-    stream->mark_first = 0;
-    stream->mark_room = room;
+    for (size_t i = 0; i < stream->signal_count; i++)
+        signals[i] = *signal_at(stream, i);
+    acui_free(stream->signals);
+    stream->signals = signals;
+    stream->signal_first = 0;
+    stream->signal_room = room;
 }
 
 /* An event behind everything on the stream; NULL if the driver gives none, which is not reported to
@@ -326,30 +326,32 @@ static CUevent record(acu_stream *stream)
     return NULL;
 }
 
-acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number, uint64_t *told)
+acu_status acui_stream_signal(acu_stream *stream, acui_report report, uint64_t *number,
+                              uint64_t *armed)
 {
     acui_lock_take(&stream->lock);
-    look_at_flag(stream); /* marks that acui_stream_catch_up has passed are still there */
+    look_at_flag(stream); /* signals that acui_stream_catch_up has passed are still there */
     /* First what somebody waits for; it takes the device longer than the event takes the host. */
-    bool wanted = tell == ACUI_TELL || (tell == ACUI_TELL_IF_ALONE && stream->mark_count == 0);
+    bool wanted = report == ACUI_REPORT_ALWAYS ||
+                  (report == ACUI_REPORT_IF_FIRST && stream->signal_count == 0);
     wanted = wanted && acui_stream_tell(stream, stream->issued + 1);
     uint64_t now = wanted ? acui_now() : 0;
     if (wanted)
         note_asked(stream, now);
     else
         atomic_store_explicit(&stream->untold, stream->issued + 1, memory_order_relaxed);
-    if (told)
-        *told = now;
-    /* Little ever comes behind work that is waited for at once; what does gives the mark an event
+    if (armed)
+        *armed = now;
+    /* Little ever comes behind work that is waited for at once; what does gives the signal an event
      * (give_event). */
     bool shown = atomic_load_explicit(&stream->shown, memory_order_relaxed);
     CUevent event = wanted && !shown ? NULL : record(stream);
     acu_status st = acui_device_check(stream->device);
     if (st == ACU_OK) {
         make_room(stream);
-        acui_mark *mark = mark_at(stream, stream->mark_count++);
-        *mark = (acui_mark){.number = ++stream->issued, .event = event};
-        *number = mark->number;
+        acui_signal *signal = signal_at(stream, stream->signal_count++);
+        *signal = (acui_signal){.number = ++stream->issued, .event = event};
+        *number = signal->number;
     } else if (event) {
         acui_event_put(stream->device, event);
     }
@@ -361,23 +363,24 @@ acu_status acui_stream_mark(acu_stream *stream, acui_tell tell, uint64_t *number
 static void complete_up_to(acu_stream *stream, uint64_t number)
 {
     size_t count = 0;
-    while (count < stream->mark_count && mark_at(stream, count)->number <= number)
+    while (count < stream->signal_count && signal_at(stream, count)->number <= number)
         count++;
-    complete_marks(stream, count);
+    complete_signals(stream, count);
     stream->blind = 0;
 }
 
 void acui_stream_own_end(acu_stream *stream, uint64_t number)
 {
     acui_lock_take(&stream->lock);
-    size_t count = stream->mark_count;
-    bool told = count == 0 || mark_at(stream, count - 1)->event;
+    size_t count = stream->signal_count;
+    bool has_event = count == 0 || signal_at(stream, count - 1)->event;
     acui_lock_give(&stream->lock);
-    while (!told && !acui_device_lost(stream->device)) { /* it becomes lost if this keeps failing */
+    while (!has_event &&
+           !acui_device_lost(stream->device)) { /* it becomes lost if this keeps failing */
         unsigned result = stream->device->cu->StreamSynchronize(stream->raw);
-        told = result == ACU_CUDA_SUCCESS;
+        has_event = result == ACU_CUDA_SUCCESS;
         acui_lock_take(&stream->lock);
-        if (told)
+        if (has_event)
             complete_up_to(stream, number);
         else
             look_failed(stream, result, "StreamSynchronize");
@@ -401,35 +404,35 @@ void acui_stream_make_owed(acu_stream *stream)
     if (!due)
         return;
     bool was = acui_error_aside(); /* fails only if the device is lost, and then nothing relies on
-                                    * the mark */
+                                    * the signal */
     uint64_t number;
-    acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL);
+    acui_stream_signal(stream, ACUI_REPORT_NEVER, &number, NULL);
     acui_error_back(was);
 }
 
 /* ---- finding one ----------------------------------------------------------------------------- */
 
-/* The first mark that implies `number`: its own, or a later one that took its place. NULL: it is
- * complete. Marks are in the order of their numbers. */
-static acui_mark *find_mark(acu_stream *stream, uint64_t number)
+/* The first signal that implies `number`: its own, or a later one that took its place. NULL: it is
+ * complete. Signals are in the order of their numbers. */
+static acui_signal *find_signal(acu_stream *stream, uint64_t number)
 {
-    size_t low = 0, high = stream->mark_count;
+    size_t low = 0, high = stream->signal_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (mark_at(stream, middle)->number < number)
+        if (signal_at(stream, middle)->number < number)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < stream->mark_count ? mark_at(stream, low) : NULL;
+    return low < stream->signal_count ? signal_at(stream, low) : NULL;
 }
 
-/* ---- marks without events -------------------------------------------------------------------- */
+/* ---- signals without events ------------------------------------------------------------------ */
 
-/* Gives the mark an event, which may be recorded later than the mark. If the program were
+/* Gives the signal an event, which may be recorded later than the signal. If the program were
  * capturing the stream, the event would belong to the capture, and a stream that waits for it
  * would join it. */
-static acu_status give_event(acu_stream *other, acui_mark *mark)
+static acu_status give_event(acu_stream *other, acui_signal *signal)
 {
     acui_entered entered;
     if (is_of_another_thread(other))
@@ -443,7 +446,7 @@ static acu_status give_event(acu_stream *other, acui_mark *mark)
     if (st == ACU_OK) {
         st = ACUI_DEV(other->device, EventRecord, event, other->raw);
         if (st == ACU_OK)
-            mark->event = event;
+            signal->event = event;
         else
             acui_event_put(other->device, event);
     }
@@ -455,8 +458,8 @@ void acui_stream_expose(acu_stream *stream)
 {
     bool was = acui_error_aside();
     acui_lock_take(&stream->lock);
-    for (size_t i = 0; i < stream->mark_count; i++)
-        if (!mark_at(stream, i)->event && give_event(stream, mark_at(stream, i)) != ACU_OK)
+    for (size_t i = 0; i < stream->signal_count; i++)
+        if (!signal_at(stream, i)->event && give_event(stream, signal_at(stream, i)) != ACU_OK)
             break; /* as if none could be recorded */
     atomic_store_explicit(&stream->shown, true, memory_order_release);
     acui_lock_give(&stream->lock);
@@ -466,16 +469,16 @@ void acui_stream_expose(acu_stream *stream)
 /* ---- ordering behind one --------------------------------------------------------------------- */
 
 /* The other stream's lock is held, so that the event is not reused before the wait is enqueued; and
- * so is its device. *reached: the mark behind which the stream is then. */
-static acu_status wait_for_mark(acu_stream *stream, acu_stream *other, uint64_t *reached)
+ * so is its device. *reached: the signal behind which the stream is then. */
+static acu_status wait_for_signal(acu_stream *stream, acu_stream *other, uint64_t *reached)
 {
-    acui_mark *mark = find_mark(other, *reached);
-    if (!mark)
+    acui_signal *signal = find_signal(other, *reached);
+    if (!signal)
         return ACU_OK;
-    *reached = mark->number;
-    if (!mark->event)
-        ACUI_TRY(give_event(other, mark));
-    return ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, mark->event,
+    *reached = signal->number;
+    if (!signal->event)
+        ACUI_TRY(give_event(other, signal));
+    return ACUI_DEV(stream->device, StreamWaitEvent, stream->raw, signal->event,
                     ACU_CU_EVENT_WAIT_DEFAULT);
 }
 
@@ -487,7 +490,7 @@ static struct acui_seen *seen_of(acu_stream *stream, const acu_stream *other)
 bool acui_stream_implied(acu_stream *stream, const acu_stream *other, uint64_t number)
 {
     const struct acui_seen *seen = seen_of(stream, other);
-    return seen->stream == other->id && seen->mark >= number;
+    return seen->stream == other->id && seen->number >= number;
 }
 
 acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t number)
@@ -500,11 +503,11 @@ acu_status acui_stream_after(acu_stream *stream, acu_stream *other, uint64_t num
     uint64_t reached = number;
     struct acui_holder *holder;
     acui_lock_take(&other->lock);
-    acu_status st = acui_hold(other->device, &holder) ? wait_for_mark(stream, other, &reached)
+    acu_status st = acui_hold(other->device, &holder) ? wait_for_signal(stream, other, &reached)
                                                       : acui_device_check(other->device);
     acui_unhold(holder);
     acui_lock_give(&other->lock);
     if (st == ACU_OK)
-        *seen = (struct acui_seen){.stream = other->id, .mark = reached};
+        *seen = (struct acui_seen){.stream = other->id, .number = reached};
     return st;
 }

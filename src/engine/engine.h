@@ -13,34 +13,34 @@
  *   submit.c, sync.c, schedule.c, host_copy.c   acu_submit, and what submits likewise
  *   use.c       work that the program issues itself, in turn with the rest
  *   after.c     orders submissions that share no data
- *   alone.c     makes a plan that is kept for a graph instead of run
+ *   standalone.c  makes a plan that is kept for a graph instead of run
  *   enter.c     makes tasks of what is planned, and enters them
  *   tasks.c     cuts a plan, a flat list of nodes, into tasks
  *   edges.c     finds what comes before what inside a task
- *   runs.c      finds which pieces of a task a graph can hold, and what form they have
+ *   runs.c      finds which pieces of a task a graph can hold, and their signatures
  * order/: when a task's turn comes, and what a failure means
  *   submission.c  what all rooms need of submissions
- *   order.c     enters tasks behind what touched their data
+ *   order.c     enters tasks behind what used their data
  *   find.c      finds the tasks of a submission that have given nodes
  *   fail.c      makes a task fail, or passes over it
  *   children.c  what a failure means for or_else, finally, and ops that others use
  *   late.c      a failure of what is on the device already, and of what reads it
  * issue/: onto the device
  *   admit.c     makes tasks wait on the host while too much is in flight
- *   memory.c, kept.c   get a task its memory, or make it wait for memory on the host: memory.h
+ *   memory.c, holder.c   get a task its memory, or make it wait for memory on the host: memory.h
  *   issue.c     puts a task on its stream once its predecessors are on the device: behind waits
- *               for these, and before one mark
+ *               for these, and before one signal
  *   dispatch.c, dispatch_thread.c  a device's queue of ready tasks, and who issues them
  *   batch.c     which of these go as one
  *   lanes.c     issues a run directly, its branches on several streams
- *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its form
+ *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its signature
  *   enqueue.c   makes the driver call of a node, or its few calls
  *   capture.c   captures what a call enqueues, for an explicit graph
- *   suspect.c   the operation to blame for the loss of a device
+ *   blame.c     the operation to blame for the loss of a device
  * flight/: what is on the device, and when it pays to look: flight.h, timing.h
  *   flight.c    streams and their tasks
  *   due.c, lengths.c, blocked.c   when to look
- *   form.c, pace.c   the form of a task, and how many of a form may be issued as one
+ *   signature.c, pace.c   the signature of a task, and how many of a signature may be issued as one
  * host/: what other threads do
  *   worker.c    host tasks, once their predecessors are over
  *   async.c     host work that ends later than its function returns
@@ -57,7 +57,7 @@
  *   load.c      modules as futures
  *   reactor.c   the thread that looks while nobody else does
  * report/: for people
- *   story.c, explain.c   what became of a submission
+ *   record.c, explain.c   what became of a submission
  *   timing.c, trace.c    when it ran on the device; its record as part of a trace
  *   counters.c, metrics.c  how many submissions and operations there were; all counters as text
  *
@@ -87,7 +87,7 @@ typedef struct acui_task acui_task;
 typedef struct acui_own_work acui_own_work; /* host/host.h */
 
 /* One point that a task comes after. While the task waits for it, this is linked to the point. */
-typedef struct acui_before {
+typedef struct acui_dependency {
     acui_point *point; /* retained */
     bool wished;       /* the program asked for this order, data or not */
     bool data;         /* the task reads what the point wrote, and fails with it */
@@ -97,8 +97,8 @@ typedef struct acui_before {
     bool over;         /* the task waits until the point is over, not just issued */
     uint16_t imported; /* of such an op: its number among those that the plan imported; 0: none */
     acui_task *task;
-    struct acui_before *next; /* of point->followers; order lock */
-} acui_before;
+    struct acui_dependency *next; /* of point->followers; order lock */
+} acui_dependency;
 
 /* A piece of a task that is issued in one way: nodes that a graph can hold, or nodes that it cannot
  * hold. */
@@ -129,8 +129,8 @@ typedef enum acui_way {
 
 /*
  * A piece of a submission that is ordered and issued as one: consecutive nodes on one device, or
- * one host call. On its stream it stands behind the waits for its predecessors and before its mark;
- * its branches may take other streams in between. Lives as long as its submission is open.
+ * one host call. On its stream it stands behind the waits for its predecessors and before its
+ * signal; its branches may take other streams in between. Lives as long as its submission is open.
  *
  * At any time one thread has it, or a list does:
  *
@@ -141,7 +141,7 @@ typedef enum acui_way {
  *                  list where it is left: a device's queue (dispatch.c), at a gate (admit.c),
  *                  short of memory (memory.c), of the worker or the helpers (host/), each under
  *                  its own lock
- *   in flight      from its mark on, the stream's list (flight.c), under the flight lock
+ *   in flight      from its signal on, the stream's list (flight.c), under the flight lock
  *   over           the thread that found it over (complete.c)
  *
  * Host work is never in flight: who runs it also finds it over. A task that is retired is pending
@@ -151,7 +151,7 @@ typedef enum acui_way {
  *
  *   flag             set by                       read by           false again when
  *   makes            take_in                      any               never
- *   placed           acui_enter_placed            who enters it     never
+ *   on_stream        acui_enter_on_stream         who enters it     never
  *   prompt           enter_tasks                  any               never
  *   binds            take_in                      whoever has it    its kernels are bound
  *   sound            enter_tasks; is_plain        whoever has it    it has to wait
@@ -163,7 +163,7 @@ struct acui_task {
     acui_submission *submission;
     acui_task *next;       /* of the submission; order lock */
     acui_task *next_listed; /* of the list that it is in, ready, waiting or in flight (there, in the
-                             * order of their marks on the stream); whoever has it */
+                             * order of their signals on the stream); whoever has it */
     acui_point *point;
     acui_homes homes;   /* whose order locks whoever deals with it takes: its own, its submission's,
                          * and those of what it comes behind; fixed once entered */
@@ -189,14 +189,14 @@ struct acui_task {
     acui_piece *pieces;  /* in the arena. `through`: bytes that stay as a point left them if the
                           * task is passed over; `reads`: bytes that it reads of points that may be
                           * passed over */
-    acui_before *before; /* array in the arena: what it comes behind */
-    size_t before_count, before_room;
-    struct acui_told_part *told; /* its record; NULL: the submission is not to be explained */
-    uint64_t form;   /* 0: not known yet; once it is in flight, under the flight lock */
-    uint64_t number; /* its mark on the stream; by whoever issues it */
+    acui_dependency *dependencies; /* array in the arena: what it comes behind */
+    size_t dependency_count, dependency_room;
+    struct acui_task_record *record; /* its record; NULL: the submission is not to be explained */
+    uint64_t signature; /* 0: not known yet; once it is in flight, under the flight lock */
+    uint64_t number;    /* its signal on the stream; by whoever issues it */
 
     bool makes;       /* it has a prologue: it makes memory */
-    bool placed;      /* its work was on the stream before it was entered */
+    bool on_stream;   /* its work was on the stream before it was entered */
     bool prompt;      /* a thread waits for its end at once */
     uint8_t way;      /* an acui_way; whoever has it. DIRECT again if its submission is given up */
     bool binds; /* some kernels were not loaded when it was planned */
@@ -206,17 +206,17 @@ struct acui_task {
         /* Predecessors that it still waits for. Raised with the locks of all of these held, and
          * lowered with that of one, with acquire and release. */
         _Atomic(uint32_t) pending;
-        uint8_t backlog;  /* 1 + its side of the stream's backlog; 0: it is not in it */
+        uint8_t backlog;  /* 1 + its epoch in the stream's backlog; 0: it is not in it */
         uint8_t course;   /* an acui_course */
         bool failed;      /* it is not issued, or not completely */
-        bool awaited;     /* when its mark was made, some follower waited until it is over */
+        bool awaited;     /* when its signal was made, some follower waited until it is over */
         acui_fault *fault; /* why it failed; NULL also for lack of memory */
     } order;
 
     struct { /* admit.c; whoever has it */
         uint32_t charged; /* places that it has in its stream's gate, besides one */
         uint8_t passed;   /* gates that it has passed */
-        uint8_t side;     /* the side on which its device counts it; fixed when it is entered */
+        uint8_t epoch;    /* the epoch in which its device counts it; fixed when it is entered */
     } gates;
 
     struct { /* issue/memory.h; whoever has it */
@@ -230,8 +230,8 @@ struct acui_task {
     } memory;
 
     struct { /* flight lock, from when it is in flight: flight.h */
-        uint64_t sequence;  /* place among all tasks that went to a device */
-        uint64_t issued_at; /* when its mark was made */
+        uint64_t sequence;  /* its number among all tasks that went to the device */
+        uint64_t issued_at; /* when its signal was made */
     } flight;
 };
 
@@ -296,14 +296,14 @@ struct acui_submission {
                                   * list can: see ACUI_LISTED in base/object.h */
     acu_future *future;          /* retained until resolved, unless it is `waited`; NULL: nobody
                                   * asks */
-    struct acui_story *story;    /* NULL: nobody will ask */
+    struct acui_record *record;  /* NULL: nobody will ask */
 
     struct { /* by the program; fixed */
         acu_policy *policy; /* retained; may be NULL */
         acu_stream *stream; /* retained; may be NULL */
         const char *name;   /* in the same block of memory; "": none */
         int priority;       /* of its streams, if neither is given; 0: the device's own */
-        bool warm;          /* graphs for its forms are made at once */
+        bool warm;          /* graphs for its signatures are made at once */
     } asked;
 
     acui_lane *lanes; /* fixed, like their number, once the future is given out */
@@ -317,7 +317,7 @@ struct acui_submission {
         acui_submission *outer; /* the one whose `then` submitted this one; NULL: none */
         acui_node *entered;     /* the last node that belongs to a task */
         acui_fault *out_of_order_fault; /* why it is: NULL also for lack of memory */
-        struct acui_places *places; /* of find.c; a draft; NULL: not needed so far */
+        struct acui_task_index *index;  /* of find.c; transient; NULL: not needed so far */
         uint8_t stage;     /* an acui_planned */
         bool out_of_order; /* a part of it could not be entered when that was due: so it will be
                             * refused */
@@ -325,10 +325,10 @@ struct acui_submission {
         bool serial;       /* its policy has one stream: branches run in order too */
     } planning;
 
-    struct { /* kept.c: what the thread that plans keeps of memory that a task has */
+    struct { /* holder.c: what the thread that plans keeps of memory that a task has */
         _Atomic(struct acui_holder *) holder;
         acu_device *device; /* of that task, borrowed */
-    } kept;
+    } memory;
 
     struct { /* order lock */
         acui_fault *fault; /* of the first failure; NULL also for lack of memory */
@@ -341,9 +341,9 @@ struct acui_submission {
     } order;
 
     acui_homes home; /* whose order lock guards `order`: of its first task; fixed once entered */
-    /* Its last mark, if it has one lane only; flight lock of that device. If it has several, nobody
-     * asks, and each of their devices writes it: so relaxed. */
-    _Atomic(uint64_t) marked;
+    /* Its last signal, if it has one lane only; flight lock of that device. If it has several,
+     * nobody asks, and each of their devices writes it: so relaxed. */
+    _Atomic(uint64_t) last_number;
     acui_fault *given_up_fault; /* why it is given up; NULL for lack of memory */
 };
 

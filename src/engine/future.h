@@ -119,11 +119,11 @@ struct acu_future {
     } scheduled;
     struct { /* to a runtime thread; fixed before that thread has it */
         _Atomic(struct acui_runtime *) runtime; /* sets RUNNING or DONE; release, acquire */
-        uint64_t place;                         /* in its ring */
+        uint64_t position;                      /* in its ring */
     } handed;
     struct {
         uint64_t at;  /* of acui_now; ACU_FOREVER: none. Fixed before it is submitted */
-        size_t place; /* in the heap, from 1; 0: it is not there; the deadline lock */
+        size_t index; /* in the heap, from 1; 0: it is not there; the deadline lock */
     } deadline;
 };
 
@@ -143,7 +143,7 @@ static inline void acui_future_append(acu_future *future, acui_notice *notice)
 }
 
 /* The program has no handle yet, and no list has it: no other thread can do anything with it. */
-static inline bool acui_future_is_alone(const acu_future *future)
+static inline bool acui_future_is_private(const acu_future *future)
 {
     return !future->how.early;
 }

@@ -2,7 +2,7 @@
 /*
  * Explicit graphs (acu_graph_load): the op is planned and laid out like that of a submission, which
  * is then never entered: it only holds what the graph is made of. A replay is a node of its own in
- * the plan of another submission, with the touches of all of the graph's nodes taken together, so
+ * the plan of another submission, with the accesses of all of the graph's nodes taken together, so
  * it is ordered and issued like any other work.
  */
 #include <acuda/debug.h>
@@ -17,7 +17,7 @@
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/report/report.h"
-#include "engine/submit/alone.h"
+#include "engine/submit/standalone.h"
 #include "engine/submit/submit.h"
 #include "memory/allocate.h"
 #include "memory/pool.h"
@@ -59,12 +59,12 @@ static acu_status keep_upload(acui_plan *plan, acui_node *node)
     size_t bytes = node->u.upload.bytes;
     ACUI_TRY(acu_tensor_alloc_pinned(node->device, ACU_U8, ACU_SHAPE((int64_t)bytes), &host));
     memcpy(acu_tensor_host(host), node->u.upload.data, bytes);
-    acui_touch *touches = ACUI_ARENA_ARRAY(&plan->arena, acui_touch, 2);
-    acu_status status = touches ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
+    acui_node_access *accesses = ACUI_ARENA_ARRAY(&plan->arena, acui_node_access, 2);
+    acu_status status = accesses ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
     if (status == ACU_OK) {
-        touches[0] = node->touches[0];
-        node->touches = touches;
-        status = acui_node_touch(plan, node, host, ACU_READ);
+        accesses[0] = node->accesses[0];
+        node->accesses = accesses;
+        status = acui_node_add_access(plan, node, host, ACU_READ);
     }
     if (status == ACU_OK) {
         acu_buffer *dst = node->u.upload.buffer;
@@ -194,43 +194,42 @@ static void put_looks_back(acu_graph *graph)
 
 /* ---- what it touches, all in all ---- */
 
-static piece *find_piece(acu_graph *graph, const acui_touch *touch)
+static piece *find_piece(acu_graph *graph, const acui_node_access *access)
 {
     for (size_t i = 0; i < graph->piece_count; i++) {
         piece *p = &graph->pieces[i];
-        if (p->buffer == touch->use->buffer && acui_extent_covers(&p->extent, &touch->extent) &&
-            acui_extent_covers(&touch->extent, &p->extent))
+        if (p->buffer == access->use->buffer && acui_extent_covers(&p->extent, &access->extent) &&
+            acui_extent_covers(&access->extent, &p->extent))
             return p;
     }
     return NULL;
 }
 
 /* For the same bytes: read first and written later counts as both; written first, as written. */
-static void add_touch(acu_graph *graph, const acui_touch *touch)
+static void add_access(acu_graph *graph, const acui_node_access *access)
 {
-    piece *p = find_piece(graph, touch);
+    piece *p = find_piece(graph, access);
     if (!p) {
         p = &graph->pieces[graph->piece_count++];
-        *p = (piece){.buffer = touch->use->buffer,
-                     .extent = touch->extent,
-                     .access = touch->access};
-    } else if (p->access == ACU_READ && touch->access != ACU_READ) {
+        *p = (piece){
+            .buffer = access->use->buffer, .extent = access->extent, .access = access->mode};
+    } else if (p->access == ACU_READ && access->mode != ACU_READ) {
         p->access = ACU_UPDATE;
     }
 }
 
-static acu_status add_touches(acu_graph *graph)
+static acu_status add_accesses(acu_graph *graph)
 {
     const acui_task *task = graph->task;
     size_t most = 0;
     for (uint32_t i = 0; i < task->body_count; i++)
-        most += task->body[i]->touch_count;
+        most += task->body[i]->access_count;
     graph->pieces = ACUI_NEW_ARRAY(piece, most + 1);
     if (!graph->pieces)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a graph");
     for (uint32_t i = 0; i < task->body_count; i++)
-        for (uint32_t k = 0; k < task->body[i]->touch_count; k++)
-            add_touch(graph, &task->body[i]->touches[k]);
+        for (uint32_t k = 0; k < task->body[i]->access_count; k++)
+            add_access(graph, &task->body[i]->accesses[k]);
     return ACU_OK;
 }
 
@@ -354,16 +353,16 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
                        const acu_graph_options *options)
 {
     acu_submit_options submit = {.size = sizeof submit, .policy = options->policy};
-    ACUI_TRY(acui_alone_plan(device, op, &submit, &graph->plan, &graph->values));
+    ACUI_TRY(acui_standalone_plan(device, op, &submit, &graph->plan, &graph->values));
     ACUI_TRY(check_plan(&graph->plan->plan));
     set_looks_aside(graph);
-    ACUI_TRY(acui_alone_lay_out(graph->plan, &graph->task));
+    ACUI_TRY(acui_standalone_lay_out(graph->plan, &graph->task));
     graph->device = acu_device_retain(graph->task->device);
     ACUI_TRY(bind_kernels(graph->task));
     ACUI_TRY(allocate(graph->task));
-    ACUI_TRY(add_touches(graph));
+    ACUI_TRY(add_accesses(graph));
     graph->passes_on = passes_on(graph);
-    acui_plan_drop_drafts(&graph->plan->plan);
+    acui_plan_drop_transient(&graph->plan->plan);
     return make_exec(graph);
 }
 
@@ -440,7 +439,7 @@ void acu_graph_release(acu_graph *graph)
 static acu_status launch_one_by_one(acu_graph *graph, acu_stream *stream)
 {
     for (uint32_t i = 0; i < graph->task->body_count; i++)
-        ACUI_TRY(acui_enqueue_alone(graph->task->body[i], stream));
+        ACUI_TRY(acui_enqueue_serially(graph->task->body[i], stream));
     return ACU_OK;
 }
 
@@ -455,18 +454,19 @@ static acu_status launch(acu_graph *graph, acu_stream *stream)
     return status;
 }
 
-static acu_status touch_pieces(acui_plan *plan, acui_node *node, const acu_graph *graph)
+static acu_status add_pieces(acui_plan *plan, acui_node *node, const acu_graph *graph)
 {
     for (size_t i = 0; i < graph->piece_count; i++) {
         const piece *p = &graph->pieces[i];
-        ACUI_TRY(acui_node_touch_bytes(plan, node, p->buffer, p->extent, p->access));
+        ACUI_TRY(acui_node_add_bytes(plan, node, p->buffer, p->extent, p->access));
     }
     return ACU_OK;
 }
 
-static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     acu_graph *graph = op->u.graph;
     acui_node *node =
         acui_plan_node(plan, ACUI_NODE_REPLAY, op, graph->device, graph->piece_count);
@@ -476,7 +476,7 @@ static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *place, ac
     node->u.replay.launch = launch;
     node->u.replay.release = acu_graph_release;
     node->u.replay.nodes = graph->task->body_count;
-    ACUI_TRY(touch_pieces(plan, node, graph));
+    ACUI_TRY(add_pieces(plan, node, graph));
     for (const acui_node *look = graph->looks; look; look = look->next)
         ACUI_TRY(acui_plan_look(plan, look));
     plan->passes_on |= graph->passes_on;

@@ -69,7 +69,7 @@ static void drop(acu_device *device)
 }
 
 /* `beginning` is held. A family whose load failed is tried again. */
-static acu_status find_or_begin(acu_device *device, int place, acu_module **module)
+static acu_status find_or_begin(acu_device *device, int index, acu_module **module)
 {
     if (!device->kernel.families) {
         device->kernel.families = ACUI_NEW(struct acui_families);
@@ -77,11 +77,11 @@ static acu_status find_or_begin(acu_device *device, int place, acu_module **modu
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the built-in kernels");
         device->kernel.drop_families = drop;
     }
-    acu_module **known = &device->kernel.families->modules[place];
+    acu_module **known = &device->kernel.families->modules[index];
     if (!*known || acui_module_state(*known) == ACUI_LOAD_FAILED) {
-        const acu_module_source source = {.name = families[place].name,
-                                          .image = families[place].packed,
-                                          .bytes = *families[place].bytes};
+        const acu_module_source source = {.name = families[index].name,
+                                          .image = families[index].packed,
+                                          .bytes = *families[index].bytes};
         acu_module *begun = NULL;
         ACUI_TRY(acui_device_check(device));
         ACUI_TRY(acui_load_begin(device, &source, true, NULL, &begun));

@@ -3,7 +3,7 @@
  * Who touches a buffer, and which of its bytes: the data behind "order follows data".
  *
  * A point stands for one piece of submitted work, which is not yet on the device, on a stream
- * behind a mark, or over. A buffer lists the points that read or write parts of it. What a new
+ * behind a signal, or over. A buffer lists the points that read or write parts of it. What a new
  * point is ordered behind follows from that list: a write is ordered behind everything that
  * overlaps it, a read behind overlapping writes. All accesses of one submission are entered under
  * one holding of the order locks, so no two submissions interleave.
@@ -32,7 +32,7 @@ static inline acui_homes acui_home_of(const acu_device *device)
 
 typedef enum acui_point_state {
     ACUI_POINT_PENDING, /* ordered, but not on the device yet */
-    ACUI_POINT_ISSUED,  /* on `stream`, complete once its mark `number` is */
+    ACUI_POINT_ISSUED,  /* on `stream`, complete once its signal `number` is */
     ACUI_POINT_OVER     /* complete, or failed with `fault` */
 } acui_point_state;
 

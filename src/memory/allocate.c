@@ -42,7 +42,7 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
     acui_point *point = acui_point_new(buffer->device);
     if (!point)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a buffer");
-    acu_status st = acui_stream_mark(stream, ACUI_TELL_NOBODY, &point->number, NULL);
+    acu_status st = acui_stream_signal(stream, ACUI_REPORT_NEVER, &point->number, NULL);
     if (st == ACU_OK) {
         acui_order_lock(point->home);
         point->stream = acu_stream_retain(stream);
@@ -74,7 +74,7 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
         st = enter_allocation(buffer, stream);
     if (stream) {
         acui_stream_make_owed(stream); /* on failure: the block goes to the cache, fenced with that
-                                        * mark */
+                                        * signal */
         acui_lock_give(&stream->issue);
     }
     acui_leave(&entered);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Sets of marks that guard memory. */
+/* Sets of signals that guard memory. */
 #include "memory/fences.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Fences: what must be over before memory may be reused. Each is a mark on a stream; work that
+ * Fences: what must be over before memory may be reused. Each is a signal on a stream; work that
  * comes behind it on that stream, or after it is complete, may use the memory.
  *
  * A fence does not retain its stream, since the stream would keep a device alive through the
@@ -14,7 +14,7 @@
 
 typedef struct acui_fence {
     acu_stream *stream;
-    uint64_t number; /* possibly of a mark that is yet to be made (acui_stream_owe) */
+    uint64_t number; /* possibly of a signal that is yet to be made (acui_stream_owe) */
 } acui_fence;
 
 #define ACUI_FENCES 4 /* before any memory is allocated */
@@ -27,7 +27,7 @@ typedef struct acui_fences {
 
 /* In all of these, `device` is the device of the memory, and the owner of the memory locks. */
 
-/* Only the latest mark of each stream counts. False: no memory. */
+/* Only the latest signal of each stream counts. False: no memory. */
 bool acui_fences_add(acui_fences *fences, const acu_device *device, acu_stream *stream,
                      uint64_t number);
 /* Whether work that `stream` gets from now on may use the memory at once; drops fences that have
@@ -42,7 +42,7 @@ static inline bool acui_fences_allow(acui_fences *fences, const acu_device *devi
  * all. Drops fences that have passed. Unlike the above, this needs no lock of the stream. */
 bool acui_fences_only(acui_fences *fences, const acu_device *device, const acu_stream *stream);
 /* Make the stream wait for all fences, on the device (cuStreamWaitEvent). NOT_READY: not possible,
- * because a mark is yet to be made or of another device. The stream's issue lock is held, and the
+ * because a signal is yet to be made or of another device. The stream's issue lock is held, and the
  * device entered. */
 acu_status acui_fences_wait(const acui_fences *fences, const acu_device *device,
                             acu_stream *stream);

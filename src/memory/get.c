@@ -79,7 +79,7 @@ static bool is_listed(acu_stream *const *streams, size_t n, const acu_stream *st
     return false;
 }
 
-/* Collects streams, other than `own`, whose marks blocks of the bin wait for; the first `n` are
+/* Collects streams, other than `own`, whose signals blocks of the bin wait for; the first `n` are
  * there already. Retained. */
 static size_t streams_of(acu_pool *pool, size_t bin, const acu_stream *own, acu_stream **streams,
                          size_t n, size_t most)

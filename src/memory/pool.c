@@ -127,7 +127,7 @@ static void idle(acu_device *device)
 acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool write_combined)
 {
     static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-    _Atomic(acu_pool *) *place = &device->memory.own[acui_pool_place(kind, write_combined)];
+    _Atomic(acu_pool *) *place = &device->memory.own[acui_pool_index(kind, write_combined)];
     pthread_mutex_lock(&making);
     acu_pool *pool = atomic_load_explicit(place, memory_order_relaxed);
     if (!pool) {

@@ -12,7 +12,7 @@
  *   bound.c    ... what is cached beyond the most that a pool holds while the device works
  *   pool.c     creating pools, the device's own pools, the public interface
  *
- * A block that is put back carries fences, the marks behind which it may be reused, and is handed
+ * A block that is put back carries fences, the signals behind which it may be reused, and is handed
  * out to work that comes behind them. Nothing waits for a block as long as the driver has memory:
  * that would order submissions that share nothing. If the driver has none, waiting on the device is
  * better than failing.
@@ -267,13 +267,13 @@ void acui_pool_set_keep(acu_pool *pool, size_t keep); /* as in acu_pool_options;
 void acui_pool_note_keep(acu_pool *pool);
 /* The device's own pool of a kind; NULL (record set): no memory. */
 acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool write_combined);
-static inline size_t acui_pool_place(acu_memory_kind kind, bool write_combined)
+static inline size_t acui_pool_index(acu_memory_kind kind, bool write_combined)
 {
     return kind == ACU_MEMORY_DEVICE ? 0 : kind == ACU_MEMORY_MANAGED ? 3 : write_combined ? 2 : 1;
 }
 static inline acu_pool *acui_pool_of(acu_device *device, acu_memory_kind kind, bool write_combined)
 {
-    size_t place = acui_pool_place(kind, write_combined);
+    size_t place = acui_pool_index(kind, write_combined);
     acu_pool *pool = atomic_load_explicit(&device->memory.own[place], memory_order_acquire);
     return pool ? pool : acui_pool_make_own(device, kind, write_combined);
 }

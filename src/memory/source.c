@@ -70,7 +70,7 @@ static acu_status device_get(acu_pool *pool, acui_block *block, acu_stream *stre
     ACUI_TRY(ACUI_DEV(device, MemAllocFromPoolAsync, &block->address, block->bytes, pool->raw,
                       stream->raw));
     /* The memory exists for work that comes behind this on the stream; other work has to come
-     * behind the next mark. */
+     * behind the next signal. */
     acui_fences_add(&block->fences, device, stream, acui_stream_owe(stream)); /* the first fence
                                                                                * needs no memory */
     return ACU_OK;

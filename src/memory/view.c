@@ -35,15 +35,15 @@ static acu_status check(const acu_tensor *tensor, acu_tensor **view, const char 
 
 /* Negative dimensions count from the end. `more`: positions beyond the last dimension that are
  * allowed. */
-static acu_status check_dimension(const acu_tensor *tensor, int dimension, int more, int *place)
+static acu_status check_dimension(const acu_tensor *tensor, int dimension, int more, int *index)
 {
     char words[96];
     int rank = tensor->shape.rank + more;
-    *place = dimension < 0 ? dimension + rank : dimension;
+    *index = dimension < 0 ? dimension + rank : dimension;
     if (rank == 0)
         return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s, which has none", dimension,
                          acui_tensor_words(tensor, words));
-    if (*place >= 0 && *place < rank)
+    if (*index >= 0 && *index < rank)
         return ACU_OK;
     return acui_fail(ACU_ERR_SHAPE, "dimension %d of %s: there are %d to %d, or -1 to -%d from the "
                                     "end",

@@ -126,27 +126,27 @@ void acui_front_clear(acui_plan *plan)
 /* ---- after ---- */
 
 /* Plans input 1 for its order alone; its values are dropped. */
-static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front)
+static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *fallback, acui_front *front)
 {
     acui_values unused = {.unwanted = true};
     const acui_imported *since = plan->imported;
     *front = acui_front_start(plan);
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &unused);
     acui_values_clear(&unused);
     acui_plan_only_order(plan, since, front->first);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
 }
 
-static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acui_front front;
-    acu_status status = plan_before(plan, op, place, &front);
+    acu_status status = plan_before(plan, op, fallback, &front);
     uint32_t count = plan->count;
     if (status == ACU_OK)
-        status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
+        status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
-        status = acui_plan_await(plan, op, place, plan->imported, NULL, true);
+        status = acui_plan_await(plan, op, fallback, plan->imported, NULL, true);
     acui_front_restore(plan, &front);
     return status;
 }

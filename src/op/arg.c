@@ -50,10 +50,10 @@ acu_arg acu_arg_fields(const acu_struct *with)
     return (acu_arg){.kind = ACU_ARG_FIELDS, .u.memory = with};
 }
 
-acu_status acui_arg_refuse_access(const acu_arg *arg, size_t place)
+acu_status acui_arg_refuse_access(const acu_arg *arg, size_t index)
 {
     return acui_fail(ACU_ERR_INVALID,
-                     "argument %zu: %d is no access (ACU_READ, ACU_WRITE or ACU_UPDATE)", place,
+                     "argument %zu: %d is no access (ACU_READ, ACU_WRITE or ACU_UPDATE)", index,
                      (int)arg->access);
 }
 
@@ -79,74 +79,74 @@ acui_scalar acui_arg_scalar_of(const acu_arg *scalar)
 }
 
 /* Copies the memory of a struct argument, so that the caller may free its own. */
-static acu_status keep_struct(acu_arg *arg, size_t place)
+static acu_status keep_struct(acu_arg *arg, size_t index)
 {
     if (!arg->u.memory || arg->bytes == 0 || arg->bytes > ACUI_STRUCT_MAX) {
         uint32_t bytes = arg->bytes;
         arg->kind = ACU_ARG_NONE; /* no memory of ours to free */
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct must have 1 to %d bytes, not %u, and an address",
-                         place, ACUI_STRUCT_MAX, bytes);
+                         index, ACUI_STRUCT_MAX, bytes);
     }
     void *copy = acui_alloc(arg->bytes);
     if (copy)
         memcpy(copy, arg->u.memory, arg->bytes);
     arg->u.memory = copy;
-    return copy ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
+    return copy ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", index);
 }
 
-ACUI_RARE static acu_status refuse_tensor(const acu_op *op, acu_arg *arg, size_t place)
+ACUI_RARE static acu_status refuse_tensor(const acu_op *op, acu_arg *arg, size_t index)
 {
     char what[64];
     arg->kind = ACU_ARG_NONE; /* no reference of ours to release */
-    snprintf(what, sizeof what, "argument %zu of %s", place, op->class->name);
+    snprintf(what, sizeof what, "argument %zu of %s", index, op->class->name);
     return acui_object_refuse(arg->u.tensor, ACU_OBJECT_TENSOR, what);
 }
 
-static inline acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t place)
+static inline acu_status keep_tensor(const acu_op *op, acu_arg *arg, size_t index)
 {
     if (!acui_object_is(arg->u.tensor, ACU_OBJECT_TENSOR))
-        return refuse_tensor(op, arg, place);
+        return refuse_tensor(op, arg, index);
     acui_object_retain(arg->u.tensor);
-    return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, place);
+    return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, index);
 }
 
-static inline acu_status keep_op(acu_op *op, const acu_arg *arg, size_t place)
+static inline acu_status keep_op(acu_op *op, const acu_arg *arg, size_t index)
 {
     op->inputs[op->input_count++] = acui_op_take(arg->u.op, op->class, op->site);
-    return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, place);
+    return acui_arg_has_access(arg) ? ACU_OK : acui_arg_refuse_access(arg, index);
 }
 
-static inline acu_status keep_scalar(acu_arg *arg, size_t place)
+static inline acu_status keep_scalar(acu_arg *arg, size_t index)
 {
     if (arg->dtype == ACU_C128) { /* the kernel gets a struct of two doubles */
         *arg = acu_arg_struct(arg->u.memory, 2 * sizeof(double));
-        return keep_struct(arg, place);
+        return keep_struct(arg, index);
     }
     return acu_dtype_bytes(acui_arg_dtype_of(arg))
                ? ACU_OK
-               : acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", place,
+               : acui_fail(ACU_ERR_DTYPE, "argument %zu: %d is no element type", index,
                            (int)arg->dtype);
 }
 
 /* The rare kinds: neither a tensor, nor an op, nor a scalar. */
-static ACUI_APART acu_status keep_rare(const acu_op *op, acu_arg *arg, size_t place)
+static ACUI_APART acu_status keep_rare(const acu_op *op, acu_arg *arg, size_t index)
 {
     if (arg->kind == ACU_ARG_STRUCT)
-        return keep_struct(arg, place);
+        return keep_struct(arg, index);
     if (arg->kind == ACU_ARG_LIST || arg->kind == ACU_ARG_FIELDS)
-        return acui_inside_keep(op, arg, place);
+        return acui_inside_keep(op, arg, index);
     return acui_fail(ACU_ERR_ARGUMENTS,
-                     "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar", place);
+                     "argument %zu was not made by acu_in, acu_out, acu_inout or a scalar", index);
 }
 
-static inline acu_status keep(acu_op *op, acu_arg *arg, size_t place)
+static inline acu_status keep(acu_op *op, acu_arg *arg, size_t index)
 {
     if (arg->kind == ACU_ARG_TENSOR)
-        return keep_tensor(op, arg, place);
+        return keep_tensor(op, arg, index);
     if (arg->kind == ACU_ARG_SCALAR)
-        return keep_scalar(arg, place);
-    return arg->kind == ACU_ARG_OP ? keep_op(op, arg, place) : keep_rare(op, arg, place);
+        return keep_scalar(arg, index);
+    return arg->kind == ACU_ARG_OP ? keep_op(op, arg, index) : keep_rare(op, arg, index);
 }
 
 /* Consumes the op arguments that no op will hold. */
@@ -201,12 +201,12 @@ void acui_args_release(acu_op *op)
     }
 }
 
-static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t place,
+static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t index,
                                           acu_device *device, acui_values *values)
 {
     static const char *const names[] = {"argument 0", "argument 1", "argument 2", "argument 3",
                                         "argument 4", "argument 5", "argument 6", "argument 7"};
-    const char *what = place < 8 ? names[place] : "an argument behind the eighth";
+    const char *what = index < 8 ? names[index] : "an argument behind the eighth";
     acu_val planned;
     ACUI_TRY(acui_plan_one(plan, x, device, what, &planned));
     return acui_values_push(values, planned);
@@ -214,14 +214,14 @@ static ACUI_APART acu_status walk_operand(acui_plan *plan, acu_op *x, size_t pla
 
 /* Takes the op out of `*input`. The list has room for its value at the end; the list may have moved
  * afterwards. */
-static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t place,
+static inline acu_status plan_operand(acui_plan *plan, acu_op **input, size_t index,
                                       acu_device *device, acui_values *values)
 {
     acu_op *x = *input;
     *input = NULL;
     acu_val *value = &values->list[values->count];
     if (!acui_partition_take(x, value) && !acui_value_take(x, value))
-        return walk_operand(plan, x, place, device, values);
+        return walk_operand(plan, x, index, device, values);
     values->count++;
     return ACU_OK;
 }
@@ -243,7 +243,7 @@ static inline void take_arg(acu_arg *arg, acu_val *value)
     value->bits = arg->u.bits;
 }
 
-acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
+acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values,
                           acui_args_count *counts)
 {
     size_t base = values->count, count = op->u.call.arg_count, writes = 0;
@@ -256,7 +256,7 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
     acu_arg *arg = op->u.call.args;
     for (size_t i = 0; i < count; i++, arg++, value++) {
         if (arg->kind == ACU_ARG_OP) {
-            ACUI_TRY(plan_operand(plan, input++, i, place, values));
+            ACUI_TRY(plan_operand(plan, input++, i, fallback, values));
             value = values->list + base + i; /* the list may have moved */
         } else {
             take_arg(arg, value);
@@ -271,14 +271,14 @@ acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_v
     return ACU_OK;
 }
 
-acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
-                           const acu_val *values)
+acu_status acui_add_accesses(acui_plan *plan, acui_node *node, const acu_op *op,
+                             const acu_val *values)
 {
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
         const acu_arg *arg = &op->u.call.args[i];
         if (values[i].tensor)
-            ACUI_TRY(
-                acui_node_touch(plan, node, values[i].tensor, acui_access_of(&values[i], arg)));
+            ACUI_TRY(acui_node_add_access(plan, node, values[i].tensor,
+                                          acui_access_of(&values[i], arg)));
     }
     return ACU_OK;
 }

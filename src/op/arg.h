@@ -26,7 +26,7 @@ static inline bool acui_arg_has_access(const acu_arg *arg)
 {
     return arg->access >= ACU_READ && arg->access <= ACU_UPDATE;
 }
-acu_status acui_arg_refuse_access(const acu_arg *arg, size_t place); /* says that it is not */
+acu_status acui_arg_refuse_access(const acu_arg *arg, size_t index); /* says that it is not */
 
 acui_scalar acui_arg_scalar_of(const acu_arg *scalar);
 
@@ -44,11 +44,11 @@ void acui_args_release(acu_op *op); /* what the arguments hold; there are none a
 typedef struct acui_args_count {
     uint32_t of[ACU_SCALAR + 1]; /* values of each kind */
 } acui_args_count;
-acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values,
+acu_status acui_plan_args(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values,
                           acui_args_count *counts);
 
-/* writes.c: whether what argument `place` writes is its alone, as far as those before it go. */
-acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place);
+/* writes.c: whether what argument `index` writes is its alone, as far as those before it go. */
+acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t index);
 
 /* Writing a prefix leaves the rest of the tensor as it is: that makes it an update. */
 static inline acu_access acui_access_of(const acu_val *value, const acu_arg *arg)
@@ -58,7 +58,7 @@ static inline acu_access acui_access_of(const acu_val *value, const acu_arg *arg
 }
 
 /* Enter into `node` what the arguments, planned to `values`, touch; the node has room for that. */
-acu_status acui_touch_args(acui_plan *plan, acui_node *node, const acu_op *op,
-                           const acu_val *values);
+acu_status acui_add_accesses(acui_plan *plan, acui_node *node, const acu_op *op,
+                             const acu_val *values);
 
 #endif

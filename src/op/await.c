@@ -14,7 +14,7 @@
 static bool is_open(const acui_plan *plan, const acu_val *value)
 {
     return (value->kind == ACU_TENSOR || value->kind == ACU_PARTITION) &&
-           (plan->splits || !acui_plan_touches(plan, value->tensor));
+           (plan->splits || !acui_plan_covers(plan, value->tensor));
 }
 
 static size_t count_open(const acui_plan *plan, const acui_values *values, acu_device **device)
@@ -28,11 +28,11 @@ static size_t count_open(const acui_plan *plan, const acui_values *values, acu_d
     return count;
 }
 
-static acu_status touch_open(acui_plan *plan, acui_node *node, const acui_values *values)
+static acu_status add_open(acui_plan *plan, acui_node *node, const acui_values *values)
 {
     for (size_t i = 0; values && i < values->count; i++)
         if (is_open(plan, &values->list[i]))
-            ACUI_TRY(acui_node_touch(plan, node, values->list[i].tensor, ACU_READ));
+            ACUI_TRY(acui_node_add_access(plan, node, values->list[i].tensor, ACU_READ));
     return ACU_OK;
 }
 
@@ -53,14 +53,16 @@ void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t 
         }
 }
 
-acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
+acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *fallback,
                            const acui_imported *since, const acui_values *values, bool order)
 {
     if ((!plan->passes_on && plan->imported == since) || plan->for_replay)
         return ACU_OK;
     if (!plan->passes_on)
         values = NULL;
-    acu_device *device = plan->last ? plan->last->device : place ? place : acu_device_default();
+    acu_device *device = plan->last ? plan->last->device
+                         : fallback ? fallback
+                                    : acu_device_default();
     size_t count = count_open(plan, values, &device);
     bool needed = order;
     acui_imported *first = acui_import_first(plan, since);
@@ -73,7 +75,7 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
         return ACU_ERR_NO_MEMORY;
     node->u.await.imported = plan->imported;
     node->u.await.since = since;
-    ACUI_TRY(touch_open(plan, node, values));
+    ACUI_TRY(add_open(plan, node, values));
     for (acui_imported *b = first; b != since; b = acui_import_next(b, since))
         if (!b->waiter_known || (b->told && acui_import_is_open(plan, b))) {
             b->node = node;

@@ -17,9 +17,9 @@
  * Await the values (NULL: none) that no node touches, and the ops imported after `since` for which
  * nobody is known to wait yet. A node is made only if there is such a value, or if one of these ops
  * is not touched; with `order` in any case, and then the node also comes behind what is in front.
- * Messages name `op`; `place` is the device where nothing else says one. NO_MEMORY.
+ * Messages name `op`; `fallback` is the device where nothing else says one. NO_MEMORY.
  */
-acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *place,
+acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *fallback,
                            const acui_imported *since, const acui_values *values, bool order);
 /* The ops imported since then need no waiter of their own: an alternative, whose turn comes behind
  * them, waits for them. */

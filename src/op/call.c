@@ -10,12 +10,12 @@
 #include "op/call.h"
 
 /* Where the call runs: the device of its first tensor, else the one that the plan says. */
-static acu_device *call_device(const acu_val *values, size_t count, acu_device *place)
+static acu_device *call_device(const acu_val *values, size_t count, acu_device *fallback)
 {
     for (size_t i = 0; i < count; i++)
         if (values[i].tensor)
             return values[i].tensor->buffer->device;
-    return acui_plan_place(place);
+    return acui_plan_device(fallback);
 }
 
 static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu_device *device,
@@ -27,7 +27,7 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
         return ACU_ERR_NO_MEMORY;
     if (!(node->u.call.op = acui_op_for_node(op)))
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
-    ACUI_TRY(acui_touch_args(plan, node, op, values));
+    ACUI_TRY(acui_add_accesses(plan, node, op, values));
     node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
     if (!node->u.call.values)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
@@ -48,12 +48,13 @@ acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
     return own ? own->begin(op->user.data, device, &plan->last->u.call.behind) : ACU_OK;
 }
 
-static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     size_t base = values->count;
     acui_args_count counts;
-    ACUI_TRY(acui_plan_args(plan, op, place, values, &counts));
-    acu_device *device = call_device(values->list + base, op->u.call.arg_count, place);
+    ACUI_TRY(acui_plan_args(plan, op, fallback, values, &counts));
+    acu_device *device = call_device(values->list + base, op->u.call.arg_count, fallback);
     if (!device)
         return ACU_ERR_INVALID;
     return acui_plan_foreign(plan, op, device, values->list + base);
@@ -77,13 +78,13 @@ acu_status acui_check_host_values(const acu_val *values, size_t count)
     return ACU_OK;
 }
 
-static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_host(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     size_t base = values->count, count = op->u.call.arg_count;
     acui_args_count counts;
-    ACUI_TRY(acui_plan_args(plan, op, place, values, &counts));
+    ACUI_TRY(acui_plan_args(plan, op, fallback, values, &counts));
     ACUI_TRY(acui_check_host_values(values->list + base, count));
-    acu_device *device = call_device(values->list + base, count, place);
+    acu_device *device = call_device(values->list + base, count, fallback);
     if (!device)
         return ACU_ERR_INVALID;
     return add_call(plan, op, ACUI_NODE_HOST, device, values->list + base);
@@ -101,7 +102,7 @@ acu_status acui_plan_look(acui_plan *plan, const acui_node *look)
     if (!node->u.call.values)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
     for (size_t i = 0; i < count; i++) {
-        ACUI_TRY(acui_node_touch(plan, node, look->u.call.values[i].tensor, ACU_READ));
+        ACUI_TRY(acui_node_add_access(plan, node, look->u.call.values[i].tensor, ACU_READ));
         ACUI_TRY(acui_lend(&look->u.call.values[i], &node->u.call.values[i]));
         node->u.call.count = i + 1;
     }

@@ -14,13 +14,13 @@ acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
                              const acu_val *values);
 
 /* What makes a call enqueue the same work: all of this, and the addresses of its values. */
-typedef struct acui_call_form {
+typedef struct acui_call_key {
     const void *data;
     size_t bytes;
     uintptr_t what; /* more that has to be equal */
     bool fixed; /* what is captured reads data that is the graph's, and may be read while the call
                  * would be captured anew: so a graph is for the same addresses only */
-} acui_call_form;
+} acui_call_key;
 
 /* What the call needs before it can be made. */
 struct acui_own_call {
@@ -30,7 +30,7 @@ struct acui_own_call {
     void (*wait)(void *user); /* until it is there, or never will be; blocks */
     /* For cached graphs: what the call depends on, besides the addresses of its values. False: that
      * can not be told, as where there is no such function. */
-    bool (*form)(void *user, acui_call_form *form);
+    bool (*key)(void *user, acui_call_key *key);
     /* Keeps what such work needs beyond the op, until it is let go. */
     void *(*hold)(void *user);
     void (*let_go)(void *held);

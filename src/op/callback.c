@@ -29,15 +29,15 @@ static acu_op *callback_op(const acui_op_class *class, acu_op *x, bool has_funct
     return op;
 }
 
-static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_input(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    return acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values);
+    return acui_plan_looked_at(plan, acui_op_take_input(op, 0), fallback, values);
 }
 
 acu_status acui_callback_returned(const acu_op *op, acu_op *returned, const char *function,
                                   acu_op **next)
 {
-    acu_status status = acui_callback_leave_told(function);
+    acu_status status = acui_callback_leave_failed(function);
     if (status == ACU_OK && !returned)
         return acui_fail(ACU_ERR_CALLBACK, "the function given to %s returned no op", function);
     if (status == ACU_OK)
@@ -58,12 +58,12 @@ static acu_status call_then(acu_op *op, acui_values *in, acu_op **next)
 }
 
 /* Plans what is in front of the next op, and gets that op. */
-static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *place, acui_front *front,
+static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *fallback, acui_front *front,
                              acu_op **next)
 {
     acui_values in = {0};
     *front = acui_front_start(plan);
-    acu_status status = plan_input(plan, op, place, &in);
+    acu_status status = plan_input(plan, op, fallback, &in);
     if (status == ACU_OK)
         status = call_then(op, &in, next);
     acui_values_clear(&in);
@@ -71,19 +71,19 @@ static acu_status plan_first(acui_plan *plan, acu_op *op, acu_device *place, acu
     return status == ACU_OK ? done : status;
 }
 
-static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acui_front front;
     acu_op *next = NULL;
     const acui_imported *since = plan->imported;
-    acu_status status = plan_first(plan, op, place, &front, &next);
+    acu_status status = plan_first(plan, op, fallback, &front, &next);
     uint32_t count = plan->count;
     if (status == ACU_OK)
-        status = acui_plan_op(plan, next, place, values);
+        status = acui_plan_op(plan, next, fallback, values);
     else
         acui_op_put(next);
     if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
-        status = acui_plan_await(plan, op, place, since, NULL, true);
+        status = acui_plan_await(plan, op, fallback, since, NULL, true);
     acui_front_restore(plan, &front);
     return status;
 }
@@ -100,15 +100,15 @@ acu_op *acu_op_then(acu_op *x, acu_then_fn fn, acu_user user, acu_site site)
 
 /* ---- make ---- */
 
-static acu_status plan_make(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_make(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    acu_device *device = acui_plan_place(place);
+    acu_device *device = acui_plan_device(fallback);
     if (!device)
         return ACU_ERR_INVALID;
     acui_callback_enter();
     acu_op *next = NULL, *returned = op->u.made.fn(op->user.data, device);
     ACUI_TRY(acui_callback_returned(op, returned, "acu_make", &next));
-    return acui_plan_op(plan, next, place, values);
+    return acui_plan_op(plan, next, fallback, values);
 }
 
 const acui_op_class acui_class_MAKE = {.name = "make", .plan = plan_make};
@@ -130,10 +130,10 @@ acu_op *acu_op_make(acu_make_fn fn, acu_user user, acu_site site)
 
 /* ---- map ---- */
 
-static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_map(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(plan_input(plan, op, place, values));
+    ACUI_TRY(plan_input(plan, op, fallback, values));
     plan->passes_on = true;
     acu_status was = acui_callback_enter_asked();
     acu_status status = op->u.map.fn(op->user.data, values->list + base, values->count - base);
@@ -152,13 +152,14 @@ acu_op *acu_op_map(acu_op *x, acu_map_fn fn, acu_user user, acu_site site)
 
 /* ---- inspect ---- */
 
-static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_inspect(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(plan_input(plan, op, place, values));
+    ACUI_TRY(plan_input(plan, op, fallback, values));
     acui_callback_enter();
     op->u.inspect.fn(op->user.data, values->list + base, values->count - base);
-    return acui_callback_leave_told("acu_inspect");
+    return acui_callback_leave_failed("acu_inspect");
 }
 
 const acui_op_class acui_class_INSPECT = {

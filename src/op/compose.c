@@ -11,7 +11,7 @@
 
 /* ---- zip ---- */
 
-static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     size_t base = values->count;
     acui_node *last = plan->last;
@@ -19,7 +19,7 @@ static acu_status plan_zip(acui_plan *plan, acu_op *op, acu_device *place, acui_
     for (size_t i = 0; i < op->input_count; i++) {
         acu_op *x = acui_op_take_input(op, i);
         copies = copies && x->class == &acui_class_COPY;
-        ACUI_TRY(acui_plan_op(plan, x, place, values));
+        ACUI_TRY(acui_plan_op(plan, x, fallback, values));
         if (values->unwanted && !plan->passes_on) /* else the values are still needed to find what
                                                    * to await */
             acui_plan_discard(plan, values, base);
@@ -48,11 +48,11 @@ acu_op *acu_op_zip(acu_op *const *ops, size_t count, acu_site site)
 
 /* ---- unzip: each part takes its value out of the op that all parts share ---- */
 
-static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_part(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acu_op *whole = op->inputs[0];
     size_t parts = op->part_count, index = op->u.index;
-    ACUI_TRY(acui_plan_into_op(plan, whole, place));
+    ACUI_TRY(acui_plan_into_op(plan, whole, fallback));
     if (whole->rest->values.count != parts)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "unzip into %zu parts, but the op (%s) yields %zu values", parts,
@@ -102,21 +102,21 @@ void acu_op_unzip(acu_op *x, acu_op **parts, size_t count, acu_site site)
 
 acu_status acui_nth_of(acui_values *values, size_t base, size_t index, acu_val *value)
 {
-    size_t count = values->count - base, place = index == ACU_LAST ? count - 1 : index;
-    if (count == 0 || place >= count)
+    size_t count = values->count - base, at = index == ACU_LAST ? count - 1 : index;
+    if (count == 0 || at >= count)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "there is no value %zu: the op yields %zu, counted from 0",
                          index == ACU_LAST ? 0 : index, count);
-    *value = values->list[base + place];
-    values->list[base + place].kind = ACU_NONE;
+    *value = values->list[base + at];
+    values->list[base + at].kind = ACU_NONE;
     return ACU_OK;
 }
 
-static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_nth(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     size_t base = values->count;
     acu_val value;
-    ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
+    ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), fallback, values));
     ACUI_TRY(acui_nth_of(values, base, op->u.index, &value));
     acui_plan_discard(plan, values, base);
     return acui_values_push(values, value);
@@ -134,10 +134,10 @@ acu_op *acu_op_nth(acu_op *x, size_t index, acu_site site)
 
 /* ---- share and own ---- */
 
-static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_share(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     size_t i = values->count;
-    ACUI_TRY(acui_plan_op(plan, acui_op_take_input(op, 0), place, values));
+    ACUI_TRY(acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values));
     for (; i < values->count; i++)
         values->list[i].form = ACU_SHARED;
     return ACU_OK;
@@ -157,10 +157,10 @@ acu_status acui_own_values(acu_val *values, size_t count)
     return ACU_OK;
 }
 
-static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_own(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), place, values));
+    ACUI_TRY(acui_plan_looked_at(plan, acui_op_take_input(op, 0), fallback, values));
     acui_plan_release_discarded(plan);
     return acui_own_values(values->list + base, values->count - base);
 }
@@ -180,9 +180,9 @@ acu_op *acu_op_own(acu_op *x, acu_site site)
 
 /* ---- on ---- */
 
-static acu_status plan_on(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_on(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     return acui_plan_op(plan, acui_op_take_input(op, 0), op->u.device, values);
 }
 

@@ -20,12 +20,13 @@ static acui_context *enter(acui_plan *plan, const char *text)
     return context;
 }
 
-static acu_status plan_context(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_context(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     const acui_context *context = enter(plan, op->u.text);
     if (!context)
         return ACU_ERR_NO_MEMORY;
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     plan->now.context = context->outer;
     if (status != ACU_OK)
         acui_error_prefix(acui_error(), op->u.text);

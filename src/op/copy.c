@@ -7,10 +7,10 @@
 #include "op/copy.h"
 #include "op/make.h"
 
-static acu_status plan_operand(acui_plan *plan, acu_op *op, size_t input, acu_device *place,
+static acu_status plan_operand(acui_plan *plan, acu_op *op, size_t input, acu_device *fallback,
                                const char *what, acu_val *value)
 {
-    ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, input), place, what, value));
+    ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, input), fallback, what, value));
     if (value->kind == ACU_TENSOR)
         return ACU_OK;
     acui_val_drop(value);
@@ -67,12 +67,12 @@ acu_status acui_check_copy(const acu_val *dst, const acu_val *src)
     return check_overlap(dst->tensor, src->tensor);
 }
 
-static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_copy(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acu_val dst = {.kind = ACU_NONE}, src = {.kind = ACU_NONE};
-    acu_status status = plan_operand(plan, op, 0, place, "the destination", &dst);
+    acu_status status = plan_operand(plan, op, 0, fallback, "the destination", &dst);
     if (status == ACU_OK)
-        status = plan_operand(plan, op, 1, place, "the source", &src);
+        status = plan_operand(plan, op, 1, fallback, "the source", &src);
     if (status == ACU_OK)
         status = acui_check_copy(&dst, &src);
     if (status == ACU_OK)
@@ -111,11 +111,11 @@ static acu_status copy_into(acui_plan *plan, acu_op *op, acu_val *from, acu_tens
 }
 
 /* Plans a dense copy of the operand on `target`; NULL: on the operand's own device. */
-static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *fallback,
                                  acu_device *target, acui_values *values)
 {
     acu_val from;
-    ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
+    ACUI_TRY(plan_operand(plan, op, 0, fallback, "the operand", &from));
     acu_device *device = target ? target : from.tensor->buffer->device;
     acu_tensor *made = NULL;
     acu_status status = acui_plan_tensor(plan, op, device, from.tensor->dtype, from.tensor->shape,
@@ -126,9 +126,9 @@ static acu_status plan_on_device(acui_plan *plan, acu_op *op, acu_device *place,
     return status;
 }
 
-static acu_status plan_dup(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_dup(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    return plan_on_device(plan, op, place, NULL, values);
+    return plan_on_device(plan, op, fallback, NULL, values);
 }
 
 const acui_op_class acui_class_DUP = {.name = "dup", .plan = plan_dup};
@@ -138,10 +138,10 @@ acu_op *acu_op_dup(acu_op *x, acu_site site)
     return acui_op_unary(&acui_class_DUP, x, site);
 }
 
-static acu_status plan_to_device(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_to_device(acui_plan *plan, acu_op *op, acu_device *fallback,
                                  acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     return plan_on_device(plan, op, op->u.device, op->u.device, values);
 }
 
@@ -165,10 +165,11 @@ acu_op *acu_op_to_device(acu_device *device, acu_op *x, acu_site site)
     return op;
 }
 
-static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_to_host(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     acu_val from;
-    ACUI_TRY(plan_operand(plan, op, 0, place, "the operand", &from));
+    ACUI_TRY(plan_operand(plan, op, 0, fallback, "the operand", &from));
     acu_status status = ACU_OK;
     if (!acui_on_device(from.tensor))
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "the operand is in host memory already");

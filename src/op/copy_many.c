@@ -127,9 +127,9 @@ static const size *choose(size_t count)
     return s;
 }
 
-static acu_status fill_piece(acui_plan *plan, acui_node *many, size_t place, const acui_node *copy)
+static acu_status fill_piece(acui_plan *plan, acui_node *many, size_t index, const acui_node *copy)
 {
-    size_t at = sizeof(unsigned long long) + place * sizeof(acui_copy_piece);
+    size_t at = sizeof(unsigned long long) + index * sizeof(acui_copy_piece);
     acui_copy_piece *piece = (acui_copy_piece *)(void *)(acui_launch_data(many) + at);
     piece->bytes = copy->u.copy.bytes;
     ACUI_TRY(acui_launch_address(plan, many, at + offsetof(acui_copy_piece, dst),
@@ -159,13 +159,13 @@ static size_t gather(const span *spans, size_t count, acui_extent *extent)
     return n;
 }
 
-static acu_status touch_all(acui_plan *plan, acui_node *many, const span *spans, size_t count)
+static acu_status add_all(acui_plan *plan, acui_node *many, const span *spans, size_t count)
 {
     for (size_t i = 0; i < count;) {
         acui_extent extent;
         size_t n = gather(spans + i, count - i, &extent);
-        ACUI_TRY(acui_node_touch_bytes(plan, many, spans[i].buffer, extent,
-                                       spans[i].write ? ACU_WRITE : ACU_READ));
+        ACUI_TRY(acui_node_add_bytes(plan, many, spans[i].buffer, extent,
+                                     spans[i].write ? ACU_WRITE : ACU_READ));
         i += n;
     }
     return ACU_OK;
@@ -192,7 +192,7 @@ static acu_status plan_together(acui_plan *plan, const acu_op *op, const acui_no
     copy = copies;
     for (size_t i = 0; i < count; i++, copy = copy->next)
         ACUI_TRY(fill_piece(plan, many, i, copy));
-    return touch_all(plan, many, spans, 2 * count);
+    return add_all(plan, many, spans, 2 * count);
 }
 
 acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *last)
@@ -220,12 +220,12 @@ acu_status acui_plan_join_copies(acui_plan *plan, const acu_op *op, acui_node *l
 
 /* ---- the op ---- */
 
-static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_copy_many(acui_plan *plan, acu_op *op, acu_device *fallback,
                                  acui_values *values)
 {
     size_t base = values->count, count = op->u.call.arg_count;
     acui_node *last = plan->last;
-    (void)place;
+    (void)fallback;
     for (size_t i = 0; i < count; i++) {
         acu_val *value = acui_values_add(values);
         if (!value)

@@ -47,8 +47,8 @@ static acui_node *driver_node(acui_plan *plan, const acu_op *op, acu_device *dev
 {
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_COPY, op, device, 2,
                                           box ? sizeof(acui_box) : 0, box);
-    if (!node || acui_node_touch(plan, node, dst, ACU_WRITE) != ACU_OK ||
-        acui_node_touch(plan, node, src, ACU_READ) != ACU_OK)
+    if (!node || acui_node_add_access(plan, node, dst, ACU_WRITE) != ACU_OK ||
+        acui_node_add_access(plan, node, src, ACU_READ) != ACU_OK)
         return NULL;
     node->u.copy.dst = dst->buffer;
     node->u.copy.dst_offset = dst->offset;
@@ -137,8 +137,8 @@ static acu_status plan_stage(acui_plan *plan, const acu_op *op, acu_device *devi
     if (!node)
         return ACU_ERR_NO_MEMORY;
     acui_stage *stage = node->u.stage = memory;
-    ACUI_TRY(acui_node_touch(plan, node, dst, ACU_WRITE));
-    ACUI_TRY(acui_node_touch(plan, node, src, ACU_READ));
+    ACUI_TRY(acui_node_add_access(plan, node, dst, ACU_WRITE));
+    ACUI_TRY(acui_node_add_access(plan, node, src, ACU_READ));
     stage->dst = dst->buffer;
     stage->dst_offset = dst->offset;
     stage->src = src->buffer;

@@ -100,8 +100,8 @@ static acu_status add_sides(acui_plan *plan, acui_node *node, acu_tensor *dst, a
 {
     if (!node)
         return acui_error()->status;
-    ACUI_TRY(acui_node_touch(plan, node, dst, ACU_WRITE));
-    ACUI_TRY(acui_node_touch(plan, node, src, ACU_READ));
+    ACUI_TRY(acui_node_add_access(plan, node, dst, ACU_WRITE));
+    ACUI_TRY(acui_node_add_access(plan, node, src, ACU_READ));
     ACUI_TRY(acui_launch_address(plan, node, 0, dst->buffer, dst->offset));
     return acui_launch_address(plan, node, 8, src->buffer, src->offset);
 }
@@ -185,7 +185,7 @@ static acu_status plan_memset(acui_plan *plan, const acu_op *op, acu_tensor *ten
     node->u.fill.elements = acu_tensor_bytes(tensor) / element;
     node->u.fill.element_bytes = element;
     node->u.fill.bits = bits;
-    return acui_node_touch(plan, node, tensor, ACU_WRITE);
+    return acui_node_add_access(plan, node, tensor, ACU_WRITE);
 }
 
 acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
@@ -212,6 +212,6 @@ acu_status acui_plan_fill(acui_plan *plan, const acu_op *op, acu_tensor *tensor,
                                  sizeof walk);
     if (!node)
         return acui_error()->status;
-    ACUI_TRY(acui_node_touch(plan, node, tensor, ACU_WRITE));
+    ACUI_TRY(acui_node_add_access(plan, node, tensor, ACU_WRITE));
     return acui_launch_address(plan, node, 0, tensor->buffer, tensor->offset);
 }

@@ -16,13 +16,13 @@
 /* ---- custom ---- */
 
 /* Pushes one value for each operand onto the plan's stack. */
-static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *place)
+static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *fallback)
 {
     for (size_t i = 0; i < op->input_count; i++) {
         char what[32];
         snprintf(what, sizeof what, "operand %zu", i);
         acu_val value;
-        ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, i), place, what, &value));
+        ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, i), fallback, what, &value));
         ACUI_TRY(acui_values_push(&plan->scratch, value));
     }
     return ACU_OK;
@@ -31,14 +31,14 @@ static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *place)
 /* The device of `out`, else of the first value in device memory, else the one that the plan
  * says. */
 static acu_device *device_of(const acu_val *values, size_t count, const acu_val *out,
-                             acu_device *place)
+                             acu_device *fallback)
 {
     if (out->tensor)
         return out->tensor->buffer->device;
     for (size_t i = 0; i < count; i++)
         if (values[i].tensor && !values[i].tensor->buffer->host)
             return values[i].tensor->buffer->device;
-    return acui_plan_place(place);
+    return acui_plan_device(fallback);
 }
 
 acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
@@ -66,17 +66,18 @@ acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_devic
     return ACU_OK;
 }
 
-static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_custom(acui_plan *plan, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
     acu_val none = {.kind = ACU_NONE}, *out = plan->into ? plan->into : &none;
     plan->into = NULL; /* applies to this op, not to its operands */
     size_t base = plan->scratch.count;
     acu_op *next = NULL;
-    acu_status status = plan_operands(plan, op, place);
+    acu_status status = plan_operands(plan, op, fallback);
     if (status == ACU_OK)
-        status = acui_call_custom(op, plan->scratch.list + base, out, &place, &next);
+        status = acui_call_custom(op, plan->scratch.list + base, out, &fallback, &next);
     acui_values_cut(&plan->scratch, base);
-    return status == ACU_OK ? acui_plan_op(plan, next, place, values) : status;
+    return status == ACU_OK ? acui_plan_op(plan, next, fallback, values) : status;
 }
 
 const acui_op_class acui_class_CUSTOM = {.name = "custom", .plan = plan_custom};
@@ -174,19 +175,19 @@ static acu_status check_out(const acu_val *out)
     return ACU_OK;
 }
 
-static acu_status plan_into(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_into(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acu_op *to = op->inputs[0], *x = op->inputs[1];
     op->inputs[0] = NULL;
     acu_val out;
     char name[ACU_ERROR_OP]; /* planning it consumes it */
     snprintf(name, sizeof name, "%s", acui_op_name(x));
-    ACUI_TRY(acui_plan_one(plan, to, place, "the result", &out));
+    ACUI_TRY(acui_plan_one(plan, to, fallback, "the result", &out));
     acu_status status = check_out(&out);
     if (status == ACU_OK) {
         op->inputs[1] = NULL;
         plan->into = &out;
-        status = acui_plan_op(plan, x, place, values);
+        status = acui_plan_op(plan, x, fallback, values);
         plan->into = NULL;
     }
     bool taken = out.kind == ACU_NONE;

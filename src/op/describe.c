@@ -101,7 +101,7 @@ acu_status acui_infer_stand_in(acui_infer *infer, const acu_val *value, acui_val
 typedef struct deeper {
     acui_infer *infer;
     acu_op *op;
-    acu_device *place;
+    acu_device *fallback;
     acui_values *values;
     acui_infer_fn fn;
     acu_status status;
@@ -110,10 +110,11 @@ typedef struct deeper {
 static void infer_deeper(void *context)
 {
     deeper *d = context;
-    d->status = d->fn(d->infer, d->op, d->place, d->values);
+    d->status = d->fn(d->infer, d->op, d->fallback, d->values);
 }
 
-static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
     acui_infer_fn fn = acui_infer_of(op->class);
     acu_status status;
@@ -127,7 +128,7 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
         status = acui_fail(ACU_ERR_NOT_SUPPORTED, "what %s yields is known once it is submitted",
                            acui_op_name(op));
     else {
-        deeper d = {.infer = infer, .op = op, .place = place, .values = values, .fn = fn};
+        deeper d = {.infer = infer, .op = op, .fallback = fallback, .values = values, .fn = fn};
         if (++infer->depth % 4 != 0 || !acui_stack_is_short())
             infer_deeper(&d);
         else if (!acui_stack_more(infer_deeper, &d))
@@ -139,7 +140,7 @@ static acu_status infer_fresh(acui_infer *infer, acu_op *op, acu_device *place, 
 }
 
 /* What an op with several users yields, found once for all of them. */
-static acu_status visit(acui_infer *infer, acu_op *op, acu_device *place, visited **found)
+static acu_status visit(acui_infer *infer, acu_op *op, acu_device *fallback, visited **found)
 {
     visited *v = acui_map_find(&infer->visited_of, op);
     if (!v) {
@@ -149,7 +150,7 @@ static acu_status visit(acui_infer *infer, acu_op *op, acu_device *place, visite
         v->next = infer->visited;
         v->op = acui_op_is_oom(op) ? NULL : acui_object_retain(op);
         infer->visited = v;
-        ACUI_TRY(infer_fresh(infer, op, place, &v->values));
+        ACUI_TRY(infer_fresh(infer, op, fallback, &v->values));
         if (!acui_map_put(&infer->visited_of, op, v))
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory to describe an op");
     }
@@ -167,12 +168,12 @@ static acu_status push_shared(const acu_val *from, acui_values *values)
     return acui_values_push(values, value);
 }
 
-acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *place,
+acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *fallback,
                            acui_values *values)
 {
     acu_op *whole = part->inputs[0];
     visited *v = NULL;
-    ACUI_TRY(visit(infer, whole, place, &v));
+    ACUI_TRY(visit(infer, whole, fallback, &v));
     if (v->values.count != part->part_count)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "unzip into %zu parts, but the op (%s) yields %zu values",
@@ -185,24 +186,24 @@ acu_status acui_infer_part(acui_infer *infer, const acu_op *part, acu_device *pl
     return acui_values_push(values, value);
 }
 
-acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+acu_status acui_infer_op(acui_infer *infer, acu_op *op, acu_device *fallback, acui_values *values)
 {
     if (acui_op_is_oom(op))
         return acui_error_restore(&op->u.fault->error);
     if (acui_object_refs(op) == 1)
-        return infer_fresh(infer, op, place, values);
+        return infer_fresh(infer, op, fallback, values);
     visited *v = NULL;
-    ACUI_TRY(visit(infer, op, place, &v));
+    ACUI_TRY(visit(infer, op, fallback, &v));
     for (size_t i = 0; i < v->values.count; i++)
         ACUI_TRY(push_shared(&v->values.list[i], values));
     return ACU_OK;
 }
 
-acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *place, const char *what,
+acu_status acui_infer_one(acui_infer *infer, acu_op *op, acu_device *fallback, const char *what,
                           acu_val *value)
 {
     acui_values list = {0};
-    acu_status status = acui_infer_op(infer, op, place, &list);
+    acu_status status = acui_infer_op(infer, op, fallback, &list);
     if (status == ACU_OK && list.count != 1)
         status = acui_fail(ACU_ERR_ARGUMENTS,
                            "%s must be one value, but its op (%s) yields %zu; pick one with "

@@ -57,7 +57,7 @@ static acu_status take_grid(const acu_op *op, const acu_val *values, acu_partiti
     return ACU_OK;
 }
 
-static acu_status check_grid(const acu_op *op, size_t place, const acu_val *value,
+static acu_status check_grid(const acu_op *op, size_t index, const acu_val *value,
                              const unsigned grid[3])
 {
     const unsigned *tiles = value->grid;
@@ -74,7 +74,7 @@ static acu_status check_grid(const acu_op *op, size_t place, const acu_val *valu
         ACU_ERR_SHAPE,
         "argument %zu of %s is a partition of %ux%ux%u tiles%s, but the grid is %ux%ux%u "
         "by the launch or an earlier partition",
-        place, name, tiles[0], tiles[1], tiles[2],
+        index, name, tiles[0], tiles[1], tiles[2],
         prefix ? ", of which a prefix may be launched" : "", grid[0], grid[1], grid[2]);
 }
 

@@ -89,10 +89,10 @@ static bool is_touched(const acui_plan *plan, const acui_node *last, const acui_
 {
     const acui_node *node = last ? last->next : plan->first;
     for (; node; node = node->next)
-        for (uint32_t i = 0; i < node->touch_count; i++)
-            if (node->touches[i].use->buffer == value->buffer &&
+        for (uint32_t i = 0; i < node->access_count; i++)
+            if (node->accesses[i].use->buffer == value->buffer &&
                 domain_of(node->frame->child) == domain &&
-                acui_extent_covers(&node->touches[i].extent, &value->extent))
+                acui_extent_covers(&node->accesses[i].extent, &value->extent))
                 return true;
     return false;
 }

@@ -17,34 +17,37 @@
 
 /* ---- as it is, or nearly --------------------------------------------------------------------- */
 
-static acu_status infer_failed(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_failed(acui_infer *infer, acu_op *op, acu_device *fallback,
                                acui_values *values)
 {
-    (void)infer, (void)place, (void)values;
+    (void)infer, (void)fallback, (void)values;
     return acui_error_restore(&op->u.fault->error);
 }
 
-static acu_status infer_value(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_value(acui_infer *infer, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     return acui_infer_stand_in(infer, &op->u.value, values);
 }
 
-static acu_status infer_input(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_input(acui_infer *infer, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
-    return acui_infer_op(infer, op->inputs[0], place, values);
+    return acui_infer_op(infer, op->inputs[0], fallback, values);
 }
 
-static acu_status infer_on(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_on(acui_infer *infer, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     return acui_infer_op(infer, op->inputs[0], op->u.device, values);
 }
 
-static acu_status infer_zip(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_zip(acui_infer *infer, acu_op *op, acu_device *fallback,
+                            acui_values *values)
 {
     for (size_t i = 0; i < op->input_count; i++)
-        ACUI_TRY(acui_infer_op(infer, op->inputs[i], place, values));
+        ACUI_TRY(acui_infer_op(infer, op->inputs[i], fallback, values));
     return ACU_OK;
 }
 
@@ -57,15 +60,17 @@ static acu_status pick(acui_values *values, size_t base, size_t index)
     return acui_values_push(values, value);
 }
 
-static acu_status infer_part(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_part(acui_infer *infer, acu_op *op, acu_device *fallback,
+                             acui_values *values)
 {
-    return acui_infer_part(infer, op, place, values);
+    return acui_infer_part(infer, op, fallback, values);
 }
 
-static acu_status infer_nth(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_nth(acui_infer *infer, acu_op *op, acu_device *fallback,
+                            acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(infer_input(infer, op, place, values));
+    ACUI_TRY(infer_input(infer, op, fallback, values));
     size_t count = values->count - base;
     size_t index = op->u.index == ACU_LAST ? count - 1 : op->u.index;
     if (count == 0 || index >= count)
@@ -75,30 +80,32 @@ static acu_status infer_nth(acui_infer *infer, acu_op *op, acu_device *place, ac
     return pick(values, base, index);
 }
 
-static acu_status infer_share(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_share(acui_infer *infer, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
     size_t i = values->count;
-    ACUI_TRY(infer_input(infer, op, place, values));
+    ACUI_TRY(infer_input(infer, op, fallback, values));
     for (; i < values->count; i++)
         values->list[i].form = ACU_SHARED;
     return ACU_OK;
 }
 
-static acu_status infer_own(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_own(acui_infer *infer, acu_op *op, acu_device *fallback,
+                            acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(infer_input(infer, op, place, values));
+    ACUI_TRY(infer_input(infer, op, fallback, values));
     return acui_own_values(values->list + base, values->count - base);
 }
 
 /* ---- partitions and views -------------------------------------------------------------------- */
 
-static acu_status infer_partition(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_partition(acui_infer *infer, acu_op *op, acu_device *fallback,
                                   acui_values *values)
 {
     acu_val value = op->u.value;
     if (op->input_count)
-        ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+        ACUI_TRY(acui_infer_one(infer, op->inputs[0], fallback, "the operand", &value));
     else
         ACUI_TRY(acui_infer_tensor(infer, &value));
     acu_status status = acui_partition_value(op, &value);
@@ -108,21 +115,22 @@ static acu_status infer_partition(acui_infer *infer, acu_op *op, acu_device *pla
     return status;
 }
 
-static acu_status infer_unpartition(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_unpartition(acui_infer *infer, acu_op *op, acu_device *fallback,
                                     acui_values *values)
 {
     size_t i = values->count;
-    ACUI_TRY(infer_input(infer, op, place, values));
+    ACUI_TRY(infer_input(infer, op, fallback, values));
     for (; i < values->count; i++)
         if (values->list[i].kind == ACU_PARTITION)
             values->list[i].kind = ACU_TENSOR;
     return ACU_OK;
 }
 
-static acu_status infer_view(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_view(acui_infer *infer, acu_op *op, acu_device *fallback,
+                             acui_values *values)
 {
     acu_val value;
-    ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    ACUI_TRY(acui_infer_one(infer, op->inputs[0], fallback, "the operand", &value));
     acu_status status = acui_view_value(op, &value);
     if (status == ACU_OK)
         return acui_values_push(values, value);
@@ -147,16 +155,18 @@ static acu_status push_new(acui_infer *infer, acu_device *device, acu_memory_kin
                             (acu_val){.kind = ACU_TENSOR, .form = ACU_OWNED, .tensor = made});
 }
 
-static acu_status infer_new(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_new(acui_infer *infer, acu_op *op, acu_device *fallback,
+                            acui_values *values)
 {
-    return push_new(infer, acui_plan_place(place), ACU_MEMORY_DEVICE, op->u.make.dtype,
+    return push_new(infer, acui_plan_device(fallback), ACU_MEMORY_DEVICE, op->u.make.dtype,
                     op->u.make.shape, values);
 }
 
-static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *fallback,
+                             acui_values *values)
 {
     acu_val value;
-    ACUI_TRY(acui_infer_one(infer, op->inputs[0], place, "the operand", &value));
+    ACUI_TRY(acui_infer_one(infer, op->inputs[0], fallback, "the operand", &value));
     acu_status status = acui_check_fill(&value, op->u.fill.dtype);
     if (status == ACU_OK)
         return acui_values_push(values, value);
@@ -164,29 +174,31 @@ static acu_status infer_fill(acui_infer *infer, acu_op *op, acu_device *place, a
     return status;
 }
 
-static acu_status infer_operand(acui_infer *infer, acu_op *op, size_t input, acu_device *place,
+static acu_status infer_operand(acui_infer *infer, acu_op *op, size_t input, acu_device *fallback,
                                 const char *what, acui_values *values)
 {
     acu_val value;
-    ACUI_TRY(acui_infer_one(infer, op->inputs[input], place, what, &value));
+    ACUI_TRY(acui_infer_one(infer, op->inputs[input], fallback, what, &value));
     bool tensor = value.kind == ACU_TENSOR;
     ACUI_TRY(acui_values_push(values, value));
     return tensor ? ACU_OK : acui_fail(ACU_ERR_INVALID, "%s of %s must be a tensor", what,
                                        acui_op_name(op));
 }
 
-static acu_status infer_copy(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_copy(acui_infer *infer, acu_op *op, acu_device *fallback,
+                             acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(infer_operand(infer, op, 0, place, "the destination", values));
-    ACUI_TRY(infer_operand(infer, op, 1, place, "the source", values));
+    ACUI_TRY(infer_operand(infer, op, 0, fallback, "the destination", values));
+    ACUI_TRY(infer_operand(infer, op, 1, fallback, "the source", values));
     return acui_check_copy(&values->list[base], &values->list[base + 1]);
 }
 
-static acu_status infer_dup(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_dup(acui_infer *infer, acu_op *op, acu_device *fallback,
+                            acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(infer_operand(infer, op, 0, place, "the operand", values));
+    ACUI_TRY(infer_operand(infer, op, 0, fallback, "the operand", values));
     const acu_tensor *t = values->list[base].tensor;
     bool to_host = op->class == &acui_class_TO_HOST;
     if (to_host && !acui_on_device(t))
@@ -199,15 +211,15 @@ static acu_status infer_dup(acui_infer *infer, acu_op *op, acu_device *place, ac
 
 /* ---- launches and calls ---------------------------------------------------------------------- */
 
-static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t place, size_t *input,
+static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t index, size_t *input,
                             acu_device *device, acui_values *values)
 {
-    const acu_arg *arg = &op->u.call.args[place];
+    const acu_arg *arg = &op->u.call.args[index];
     acu_val value = {.kind = ACU_NONE};
     char what[32];
     switch ((acu_arg_kind)arg->kind) {
     case ACU_ARG_OP:
-        snprintf(what, sizeof what, "argument %zu", place);
+        snprintf(what, sizeof what, "argument %zu", index);
         ACUI_TRY(acui_infer_one(infer, op->inputs[(*input)++], device, what, &value));
         return acui_values_push(values, value);
     case ACU_ARG_TENSOR:
@@ -222,11 +234,12 @@ static acu_status infer_arg(acui_infer *infer, acu_op *op, size_t place, size_t 
     return acui_values_push(values, value);
 }
 
-static acu_status infer_args(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_args(acui_infer *infer, acu_op *op, acu_device *fallback,
+                             acui_values *values)
 {
     size_t base = values->count, input = 0;
     for (size_t i = 0; i < op->u.call.arg_count; i++) {
-        ACUI_TRY(infer_arg(infer, op, i, &input, place, values));
+        ACUI_TRY(infer_arg(infer, op, i, &input, fallback, values));
         const acu_tensor *t = values->list[base + i].tensor;
         ACUI_TRY(acui_check_writes(op, values->list + base, i));
         if (t && (op->u.call.args[i].access & ACU_WRITE))
@@ -235,10 +248,10 @@ static acu_status infer_args(acui_infer *infer, acu_op *op, acu_device *place, a
     return ACU_OK;
 }
 
-static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *fallback,
                                acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     acu_kernel *kernel = op->u.call.kernel;
     acu_config config = op->u.call.config;
     size_t base = values->count;
@@ -252,16 +265,17 @@ static acu_status infer_launch(acui_infer *infer, acu_op *op, acu_device *place,
                  : acui_kernel_config_check(kernel, &config);
 }
 
-static acu_status infer_host(acui_infer *infer, acu_op *op, acu_device *place, acui_values *values)
+static acu_status infer_host(acui_infer *infer, acu_op *op, acu_device *fallback,
+                             acui_values *values)
 {
     size_t base = values->count;
-    ACUI_TRY(infer_args(infer, op, place, values));
+    ACUI_TRY(infer_args(infer, op, fallback, values));
     return acui_check_host_values(values->list + base, op->u.call.arg_count);
 }
 
 /* ---- custom ---------------------------------------------------------------------------------- */
 
-static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *fallback,
                                acui_values *values)
 {
     acui_values operands = {0};
@@ -272,58 +286,58 @@ static acu_status infer_custom(acui_infer *infer, acu_op *op, acu_device *place,
         char what[32];
         acu_val value = {.kind = ACU_NONE};
         snprintf(what, sizeof what, "operand %zu", i);
-        status = acui_infer_one(infer, op->inputs[i], place, what, &value);
+        status = acui_infer_one(infer, op->inputs[i], fallback, what, &value);
         if (status == ACU_OK)
             status = acui_values_push(&operands, value);
     }
     if (status == ACU_OK)
-        status = acui_call_custom(op, operands.list, &out, &place, &next);
+        status = acui_call_custom(op, operands.list, &out, &fallback, &next);
     acui_values_clear(&operands);
     if (status != ACU_OK)
         return status;
-    status = acui_infer_op(infer, next, place, values);
+    status = acui_infer_op(infer, next, fallback, values);
     acui_op_put(next);
     return status;
 }
 
 /* ---- pools, order, alternatives ------------------------------------------------------------ */
 
-static acu_status infer_with_pool(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_with_pool(acui_infer *infer, acu_op *op, acu_device *fallback,
                                   acui_values *values)
 {
     acu_pool **now = acui_infer_pool(infer, op->u.pool->kind), *outer = *now;
     *now = op->u.pool;
-    acu_status status = infer_input(infer, op, place, values);
+    acu_status status = infer_input(infer, op, fallback, values);
     *now = outer;
     return status;
 }
 
 /* Infers an op only for its errors. */
-static acu_status infer_unused(acui_infer *infer, acu_op *x, acu_device *place)
+static acu_status infer_unused(acui_infer *infer, acu_op *x, acu_device *fallback)
 {
     acui_values unused = {0};
-    acu_status status = acui_infer_op(infer, x, place, &unused);
+    acu_status status = acui_infer_op(infer, x, fallback, &unused);
     acui_values_clear(&unused);
     return status;
 }
 
-static acu_status infer_after(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_after(acui_infer *infer, acu_op *op, acu_device *fallback,
                               acui_values *values)
 {
-    ACUI_TRY(infer_unused(infer, op->inputs[1], place));
-    return infer_input(infer, op, place, values);
+    ACUI_TRY(infer_unused(infer, op->inputs[1], fallback));
+    return infer_input(infer, op, fallback, values);
 }
 
-static acu_status infer_finally(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_finally(acui_infer *infer, acu_op *op, acu_device *fallback,
                                 acui_values *values)
 {
-    ACUI_TRY(infer_input(infer, op, place, values));
-    return infer_unused(infer, op->inputs[1], place);
+    ACUI_TRY(infer_input(infer, op, fallback, values));
+    return infer_unused(infer, op->inputs[1], fallback);
 }
 
 /* What is refused yields nothing: then the alternative is all there is, unless the program's
  * function is to be asked first. */
-static acu_status infer_instead(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_instead(acui_infer *infer, acu_op *op, acu_device *fallback,
                                 acui_values *values)
 {
     if (acui_infer_is_unknown(infer))
@@ -331,19 +345,19 @@ static acu_status infer_instead(acui_infer *infer, acu_op *op, acu_device *place
     if (op->u.rescue.fn)
         return acui_fail(ACU_ERR_NOT_SUPPORTED, "whether the alternative of %s takes the place of "
                          "what is refused is known once it is submitted", acui_op_name(op));
-    return acui_infer_op(infer, op->inputs[1], place, values);
+    return acui_infer_op(infer, op->inputs[1], fallback, values);
 }
 
-static acu_status infer_or_else(acui_infer *infer, acu_op *op, acu_device *place,
+static acu_status infer_or_else(acui_infer *infer, acu_op *op, acu_device *fallback,
                                 acui_values *values)
 {
     acui_values first = {0}, other = {0};
-    acu_status status = acui_infer_op(infer, op->inputs[0], place, &first);
+    acu_status status = acui_infer_op(infer, op->inputs[0], fallback, &first);
     if (status != ACU_OK) {
         acui_values_clear(&first);
-        return infer_instead(infer, op, place, values);
+        return infer_instead(infer, op, fallback, values);
     }
-    status = acui_infer_op(infer, op->inputs[1], place, &other);
+    status = acui_infer_op(infer, op->inputs[1], fallback, &other);
     if (status == ACU_OK)
         status = acui_rescue_check(&first, &other);
     for (size_t i = 0; i < first.count && status == ACU_OK; i++) {

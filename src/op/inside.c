@@ -27,21 +27,21 @@ static void add(acui_inside *inside, size_t offset, acu_tensor *tensor, acu_acce
     inside->fields[inside->count++] = (acu_field){offset, acu_tensor_retain(tensor), access};
 }
 
-static acu_status keep_list(acu_arg *arg, size_t place)
+static acu_status keep_list(acu_arg *arg, size_t index)
 {
     acu_tensor *const *from = arg->u.memory;
     uint64_t count = arg->bytes;
     if (!acui_arg_has_access(arg))
-        return acui_arg_refuse_access(arg, place);
+        return acui_arg_refuse_access(arg, index);
     if (!from || count == 0 || count > ACUI_LIST_MAX)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a list must have 1 to %d tensors, not %u, and an address",
-                         place, ACUI_LIST_MAX, arg->bytes);
+                         index, ACUI_LIST_MAX, arg->bytes);
     for (size_t i = 0; i < count; i++)
         ACUI_TRY(acui_object_check(from[i], ACU_OBJECT_TENSOR, "a list of tensors"));
     acui_inside *inside = inside_new(&count, sizeof count, count);
     if (!inside)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", index);
     for (size_t i = 0; i < count; i++)
         add(inside, 8 + 8 * i, from[i], acui_arg_access_of(arg));
     arg->kind = ACU_ARG_LIST;
@@ -56,56 +56,56 @@ static inline const acu_field *field_at(const acu_struct *with, size_t i)
     return (const acu_field *)(const void *)((const char *)with->fields + i * stride);
 }
 
-static acu_status check_field(const acu_struct *with, size_t i, size_t place)
+static acu_status check_field(const acu_struct *with, size_t i, size_t index)
 {
     const acu_field *field = field_at(with, i);
     if (field->access < ACU_READ || field->access > ACU_UPDATE)
         return acui_fail(ACU_ERR_INVALID,
                          "field %zu of argument %zu: %d is no access (ACU_READ, ACU_WRITE or "
                          "ACU_UPDATE)",
-                         i, place, (int)field->access);
+                         i, index, (int)field->access);
     if (field->offset % 8 || field->offset >= with->bytes || with->bytes - field->offset < 8)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "field %zu of argument %zu: a struct of %zu bytes can not hold an address "
                          "at byte %zu; an address takes 8 bytes, at a multiple of 8",
-                         i, place, with->bytes, field->offset);
+                         i, index, with->bytes, field->offset);
     for (size_t k = 0; k < i; k++)
         if (field_at(with, k)->offset == field->offset)
             return acui_fail(ACU_ERR_ARGUMENTS,
                              "fields %zu and %zu of argument %zu are in one place, %zu", k, i,
-                             place, field->offset);
+                             index, field->offset);
     return acui_object_check(field->tensor, ACU_OBJECT_TENSOR, "a field of a struct");
 }
 
-static acu_status check_struct(const acu_struct *with, size_t place)
+static acu_status check_struct(const acu_struct *with, size_t index)
 {
     if (!with->memory || with->bytes == 0 || with->bytes > ACUI_STRUCT_MAX)
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct must have 1 to %d bytes, not %zu, and an address",
-                         place, ACUI_STRUCT_MAX, with->bytes);
+                         index, ACUI_STRUCT_MAX, with->bytes);
     if (with->count > ACUI_STRUCT_MAX / 8 || (with->count && !with->fields))
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a struct has up to %d fields, not %zu, and their list an "
                          "address",
-                         place, ACUI_STRUCT_MAX / 8, with->count);
+                         index, ACUI_STRUCT_MAX / 8, with->count);
     if (with->stride && (with->stride < sizeof(acu_field) || with->stride % _Alignof(acu_field)))
         return acui_fail(ACU_ERR_ARGUMENTS,
                          "argument %zu: a stride of %zu bytes is none of acu_field's, which has "
                          "%zu",
-                         place, with->stride, sizeof(acu_field));
+                         index, with->stride, sizeof(acu_field));
     for (size_t i = 0; i < with->count; i++)
-        ACUI_TRY(check_field(with, i, place));
+        ACUI_TRY(check_field(with, i, index));
     return ACU_OK;
 }
 
-static acu_status keep_fields(acu_arg *arg, size_t place)
+static acu_status keep_fields(acu_arg *arg, size_t index)
 {
     acu_struct with;
     ACUI_TRY(acui_options_read(&with, sizeof with, arg->u.memory, "acu_arg_fields"));
-    ACUI_TRY(check_struct(&with, place));
+    ACUI_TRY(check_struct(&with, index));
     acui_inside *inside = inside_new(with.memory, with.bytes, with.count);
     if (!inside)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", place);
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for argument %zu", index);
     int access = 0;
     for (size_t i = 0; i < with.count; i++) {
         const acu_field *field = field_at(&with, i);
@@ -119,14 +119,14 @@ static acu_status keep_fields(acu_arg *arg, size_t place)
     return ACU_OK;
 }
 
-acu_status acui_inside_keep(const acu_op *op, acu_arg *arg, size_t place)
+acu_status acui_inside_keep(const acu_op *op, acu_arg *arg, size_t index)
 {
     bool list = arg->kind == ACU_ARG_LIST;
     arg->kind = ACU_ARG_NONE; /* nothing is ours before it succeeds */
     if (op->class != &acui_class_LAUNCH)
-        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: %s is for launches", place,
+        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu: %s is for launches", index,
                          list ? "a list of tensors" : "a struct with tensors in it");
-    return list ? keep_list(arg, place) : keep_fields(arg, place);
+    return list ? keep_list(arg, index) : keep_fields(arg, index);
 }
 
 void acui_inside_release(const acu_arg *arg)

@@ -30,7 +30,7 @@ static inline size_t acui_inside_count(const acu_arg *arg)
 
 /* Copies what the argument points to and retains the tensors; on failure the argument holds
  * nothing, and has no kind. */
-acu_status acui_inside_keep(const acu_op *op, acu_arg *arg, size_t place);
+acu_status acui_inside_keep(const acu_op *op, acu_arg *arg, size_t index);
 void acui_inside_release(const acu_arg *arg); /* also of other kinds, which have nothing inside */
 
 #endif

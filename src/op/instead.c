@@ -80,7 +80,7 @@ acu_status acui_plan_instead(acui_plan *plan, acui_node *node, const acu_op *op,
     acui_launch_more *more = acui_launch_more_of(plan, node);
     if (!more)
         return ACU_ERR_NO_MEMORY;
-    ACUI_TRY(acui_node_touch_bytes(plan, node, scratch, acui_extent_range(0, bytes), ACU_WRITE));
+    ACUI_TRY(acui_node_add_bytes(plan, node, scratch, acui_extent_range(0, bytes), ACU_WRITE));
     more->instead = instead;
     more->behind = instead->behind(node->device);
     more->scratch = bytes;

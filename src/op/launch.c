@@ -47,10 +47,10 @@ acu_status acui_launch_set_special(acui_plan *plan, acui_node *node, const acu_c
 }
 
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
-                            acu_config config, size_t touches, uint32_t bytes)
+                            acu_config config, size_t accesses, uint32_t bytes)
 {
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          touches, bytes, NULL);
+                                          accesses, bytes, NULL);
     if (!node || !acui_plan_hold_kernel(plan, kernel)) {
         acu_kernel_release(kernel);
         return NULL;
@@ -69,7 +69,7 @@ acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kerne
 static acu_status add_tensor(acui_plan *plan, acui_node *node, char *data, size_t at,
                              const acu_tensor *tensor, acu_access access)
 {
-    ACUI_TRY(acui_node_touch(plan, node, tensor, access));
+    ACUI_TRY(acui_node_add_access(plan, node, tensor, access));
     return acui_launch_address_in(plan, node, data, at, tensor->buffer, tensor->offset);
 }
 
@@ -111,11 +111,11 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
 {
     const acu_arg *arg = op->u.call.args;
     char *data = acui_launch_data(node);
-    uint32_t *places = node->u.launch.placed ? acui_launch_places(node) : NULL, at = 0;
+    uint32_t *offsets = node->u.launch.offsets ? acui_launch_offsets(node) : NULL, at = 0;
     for (uint32_t i = 0; i < node->u.launch.count; i++, value++, arg++) {
         uint32_t bytes = 8;
-        if (places)
-            places[i] = at;
+        if (offsets)
+            offsets[i] = at;
         if (value->kind == ACU_TENSOR) {
             ACUI_TRY(add_tensor(plan, node, data, at, value->tensor, acui_arg_access_of(arg)));
         } else if (value->kind == ACU_SCALAR) { /* CUDA hosts are little-endian */
@@ -137,7 +137,7 @@ static acu_status add_params(acui_plan *plan, acui_node *node, const acu_op *op,
 
 /* Nobody knows which of its module's variables a kernel uses: so it touches all that the program
  * has as buffers. */
-static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
+static acu_status add_globals(acui_plan *plan, acui_node *node, size_t room)
 {
     acui_global_use *uses = ACUI_ARENA_ARRAY(&plan->arena, acui_global_use, room);
     if (!uses)
@@ -146,9 +146,9 @@ static acu_status touch_globals(acui_plan *plan, acui_node *node, size_t room)
     acu_status st = ACU_OK;
     for (size_t i = 0; i < count; i++) {
         if (st == ACU_OK)
-            st = acui_node_touch_bytes(plan, node, uses[i].buffer,
-                                       acui_extent_range(0, acu_buffer_bytes(uses[i].buffer)),
-                                       uses[i].constant ? ACU_READ : ACU_UPDATE);
+            st = acui_node_add_bytes(plan, node, uses[i].buffer,
+                                     acui_extent_range(0, acu_buffer_bytes(uses[i].buffer)),
+                                     uses[i].constant ? ACU_READ : ACU_UPDATE);
         acu_buffer_release(uses[i].buffer);
     }
     return st;
@@ -178,11 +178,11 @@ static void measure(const acu_op *op, const acu_val *values, const acui_args_cou
 }
 
 acui_node *acui_plan_launch_of(acui_plan *plan, acu_op *op, const acu_config *config,
-                               size_t touches, uint32_t bytes, size_t more)
+                               size_t accesses, uint32_t bytes, size_t more)
 {
     acu_kernel *kernel = op->u.call.kernel;
     acui_node *node = acui_plan_node_with(plan, ACUI_NODE_LAUNCH, op, kernel->module->device,
-                                          touches, bytes + more, NULL);
+                                          accesses, bytes + more, NULL);
     if (!node || !acui_plan_hold_kernel(plan, kernel))
         return NULL;
     node->u.launch.kernel = kernel;
@@ -203,16 +203,16 @@ static acu_status add_launch(acui_plan *plan, acu_op *op, const acu_val *values,
     bool instead = op->u.call.instead != NULL;
     if (instead)
         ACUI_TRY(acui_plan_scratch(plan, op, module->device, &scratch));
-    bool placed = m->bytes != 8 * count;
-    size_t places = placed ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
+    bool offsets = m->bytes != 8 * count;
+    size_t more = offsets ? (count * sizeof(uint32_t) + 7) & ~(size_t)7 : 0;
     acui_node *node = acui_plan_launch_of(plan, op, config, m->tensors + globals + instead,
-                                          m->bytes, 8 * instead + places);
+                                          m->bytes, 8 * instead + more);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.launch.placed = placed;
+    node->u.launch.offsets = offsets;
     ACUI_TRY(add_params(plan, node, op, values, m->early));
     if (globals)
-        ACUI_TRY(touch_globals(plan, node, globals));
+        ACUI_TRY(add_globals(plan, node, globals));
     if (instead)
         ACUI_TRY(acui_plan_instead(plan, node, op, scratch));
     return m->early ? acui_launch_note(plan, node, op, values) : ACU_OK;
@@ -260,9 +260,10 @@ static acu_status plan_in_full(acui_plan *plan, acu_op *op, acui_values *values)
     return ACU_OK;
 }
 
-static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_launch(acui_plan *plan, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
-    (void)place; /* a kernel's device is its own */
+    (void)fallback; /* a kernel's device is its own */
     acu_status status;
     if (acui_chain_operand(op))
         ACUI_TRY(acui_chain_plan(plan, op));

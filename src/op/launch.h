@@ -58,8 +58,8 @@ static inline bool acui_takes_tensor(const acui_param *param, const acu_tensor *
            acui_is_near(tensor, device);
 }
 
-/* Bytes of the kernel's parameter at `place`; 0 where that is not known. */
-uint32_t acui_launch_room(acu_kernel *kernel, size_t place);
+/* Bytes of the kernel's parameter `index`; 0 where that is not known. */
+uint32_t acui_launch_room(acu_kernel *kernel, size_t index);
 
 /* Check the values that were planned for the op's arguments, and find the grid that follows.
  * `*early`: the kernel is being loaded, and what is not known yet was not checked: the launch needs
@@ -78,14 +78,14 @@ bool acui_plan_plainly(acui_plan *plan, acu_op *op, acui_values *values, acu_sta
 /* Append the node of the op, which is a launch, with room for `bytes` of parameters (their number
  * is that of the arguments) and `more` behind them. NULL: no memory (record set). */
 acui_node *acui_plan_launch_of(acui_plan *plan, acu_op *op, const acu_config *config,
-                               size_t touches, uint32_t bytes, size_t more);
+                               size_t accesses, uint32_t bytes, size_t more);
 /* acui_kernel_config, unless the launch before shows that the configuration is right. */
 acu_status acui_launch_configure(const acui_plan *plan, acu_kernel *kernel, acu_config *config);
 
 /* Append a launch with one parameter, a struct of `bytes` (a multiple of 8), to be filled in at
  * acui_launch_data. Takes the kernel, on failure too. NULL: no memory (record set). */
 acui_node *acui_plan_launch(acui_plan *plan, const acu_op *op, acu_kernel *kernel,
-                            acu_config config, size_t touches, uint32_t bytes);
+                            acu_config config, size_t accesses, uint32_t bytes);
 
 /* The node's rare extras, empty at first. NULL: no memory (record set). */
 acui_launch_more *acui_launch_more_of(acui_plan *plan, acui_node *node);
@@ -103,7 +103,7 @@ static inline acu_status acui_launch_set_config(acui_plan *plan, acui_node *node
 }
 
 /* The offsets of the node's parameters in its data, if they are `placed`. */
-static inline uint32_t *acui_launch_places(const acui_node *node)
+static inline uint32_t *acui_launch_offsets(const acui_node *node)
 {
     return (uint32_t *)(uintptr_t)(node + 1);
 }
@@ -112,19 +112,19 @@ static inline uint32_t *acui_launch_places(const acui_node *node)
 static inline char *acui_launch_data(const acui_node *node)
 {
     char *behind = (char *)(uintptr_t)(node + 1);
-    return node->u.launch.placed ? behind + ((node->u.launch.count * sizeof(uint32_t) + 7) & ~7u)
-                                 : behind;
+    return node->u.launch.offsets ? behind + ((node->u.launch.count * sizeof(uint32_t) + 7) & ~7u)
+                                  : behind;
 }
 
-/* The parameter at `place`: its offset in the data; and its address. */
-static inline uint32_t acui_launch_at(const acui_node *node, uint32_t place)
+/* The parameter `index`: its offset in the data; and its address. */
+static inline uint32_t acui_launch_at(const acui_node *node, uint32_t index)
 {
-    return node->u.launch.placed ? acui_launch_places(node)[place] : 8 * place;
+    return node->u.launch.offsets ? acui_launch_offsets(node)[index] : 8 * index;
 }
 
-static inline void *acui_launch_param(const acui_node *node, uint32_t place)
+static inline void *acui_launch_param(const acui_node *node, uint32_t index)
 {
-    return acui_launch_data(node) + acui_launch_at(node, place);
+    return acui_launch_data(node) + acui_launch_at(node, index);
 }
 
 /* acui_launch_address_in for a buffer that has no memory yet: notes the address, to be filled in

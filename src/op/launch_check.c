@@ -54,7 +54,7 @@ static const char *given_words(const acui_given *given, char words[WORDS])
 /* ---- one argument ---- */
 
 /* Checks against what the program declared of the parameter (acu_kernel_declare). */
-static acu_status check_declared(const acu_kernel *kernel, size_t place, const acui_param *param,
+static acu_status check_declared(const acu_kernel *kernel, size_t index, const acui_param *param,
                                  const acui_given *given)
 {
     static const char *const wants[] = {"anything", "a scalar", "a tensor to read",
@@ -85,60 +85,60 @@ static acu_status check_declared(const acu_kernel *kernel, size_t place, const a
     }
     char words[WORDS];
     if (!fits)
-        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu of %s must be %s, and is %s%s", place,
-                         kernel->name, wants[param->want],
-                         given_words(given, words),
-                         tensor ? (given->access == ACU_READ ? " (acu_in)"
-                                   : given->access == ACU_WRITE ? " (acu_out)" : " (acu_inout)")
+        return acui_fail(ACU_ERR_ARGUMENTS, "argument %zu of %s must be %s, and is %s%s", index,
+                         kernel->name, wants[param->want], given_words(given, words),
+                         tensor ? (given->access == ACU_READ    ? " (acu_in)"
+                                   : given->access == ACU_WRITE ? " (acu_out)"
+                                                                : " (acu_inout)")
                                 : "");
     if (param->dtype != ACU_NO_DTYPE && given->dtype != param->dtype)
-        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s must be of %s, and is %s", place,
-                         kernel->name, acu_dtype_name(param->dtype),
-                         given_words(given, words));
+        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s must be of %s, and is %s", index,
+                         kernel->name, acu_dtype_name(param->dtype), given_words(given, words));
     return ACU_OK;
 }
 
-static acu_status check_param(const acu_kernel *kernel, size_t place, const acui_param *param,
+static acu_status check_param(const acu_kernel *kernel, size_t index, const acui_param *param,
                               const acui_given *given)
 {
     char words[WORDS];
-    ACUI_TRY(check_declared(kernel, place, param, given));
+    ACUI_TRY(check_declared(kernel, index, param, given));
     bool fits = given->list ? given->bytes <= param->bytes && param->bytes % 8 == 0
                             : given->bytes == param->bytes;
     if (param->bytes && !fits) /* 0: declared, its size unknown */
         return acui_fail(ACU_ERR_ARGUMENTS,
-                         "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", place,
-                         kernel->name, given_words(given, words), given->bytes,
-                         param->bytes);
+                         "argument %zu of %s is %s, %u bytes; the kernel's parameter has %u", index,
+                         kernel->name, given_words(given, words), given->bytes, param->bytes);
     if (param->type == 'f' && (given->kind == ACU_TENSOR ||
                                (given->kind == ACU_SCALAR &&
                                 acu_dtype_kind_of(given->dtype) != ACU_KIND_FLOAT)))
-        return acui_fail(ACU_ERR_DTYPE, "argument %zu of %s is %s; the kernel's parameter is "
-                         "floating point", place, kernel->name,
-                         given_words(given, words));
+        return acui_fail(ACU_ERR_DTYPE,
+                         "argument %zu of %s is %s; the kernel's parameter is "
+                         "floating point",
+                         index, kernel->name, given_words(given, words));
     return ACU_OK;
 }
 
 /* The program knows neither acuda's own kernels nor the order of their arguments. */
-static const char *place_words(const acu_op *op, size_t place, char text[WORDS])
+static const char *argument_words(const acu_op *op, size_t index, char text[WORDS])
 {
     const acu_kernel *kernel = op->u.call.kernel;
     if (kernel->module->built_in)
         snprintf(text, WORDS, "an operand of %s", acui_op_name(op));
     else
-        snprintf(text, WORDS, "argument %zu of %s", place, kernel->name);
+        snprintf(text, WORDS, "argument %zu of %s", index, kernel->name);
     return text;
 }
 
-static acu_status check_place(const acu_op *op, size_t place, const acu_tensor *tensor)
+static acu_status check_reachable(const acu_op *op, size_t index, const acu_tensor *tensor)
 {
     const acu_kernel *kernel = op->u.call.kernel;
     const acu_device *own = kernel->module->device, *device = tensor->buffer->device;
     char words[96], at[WORDS];
     if (tensor->buffer->kind == ACU_MEMORY_PAGEABLE)
-        return acui_fail(ACU_ERR_INVALID, "%s (%s) is in pageable memory, which devices do not "
-                         "touch; copy it there with acu_to_device", place_words(op, place, at),
-                         acui_tensor_words(tensor, words));
+        return acui_fail(ACU_ERR_INVALID,
+                         "%s (%s) is in pageable memory, which devices do not "
+                         "touch; copy it there with acu_to_device",
+                         argument_words(op, index, at), acui_tensor_words(tensor, words));
     if (device == own || tensor->buffer->kind == ACU_MEMORY_PINNED)
         return ACU_OK;
     if (tensor->buffer->kind == ACU_MEMORY_MANAGED && own->info.managed_memory)
@@ -151,7 +151,7 @@ static acu_status check_place(const acu_op *op, size_t place, const acu_tensor *
     return acui_fail(ACU_ERR_DEVICE,
                      "%s (%s) is on device %d, the kernel on device %d; copy it there with "
                      "acu_to_device, or allow direct access with acu_device_open_peer",
-                     place_words(op, place, at), acui_tensor_words(tensor, words),
+                     argument_words(op, index, at), acui_tensor_words(tensor, words),
                      device->info.ordinal, own->info.ordinal);
 }
 
@@ -176,13 +176,13 @@ static inline bool fits_plainly(const acui_param *param, const acu_val *value,
            param->bytes == sizeof(acu_tile_param) && acui_is_near(value->tensor, device);
 }
 
-static acu_status check_places(const acu_op *op, size_t i, const acu_val *value,
-                               const acu_arg *arg)
+static acu_status check_all_reachable(const acu_op *op, size_t i, const acu_val *value,
+                                      const acu_arg *arg)
 {
     if (value->tensor)
-        return check_place(op, i, value->tensor);
+        return check_reachable(op, i, value->tensor);
     for (size_t k = 0, n = acui_inside_count(arg); k < n; k++)
-        ACUI_TRY(check_place(op, i, acui_inside_of(arg)->fields[k].tensor));
+        ACUI_TRY(check_reachable(op, i, acui_inside_of(arg)->fields[k].tensor));
     return ACU_OK;
 }
 
@@ -192,7 +192,7 @@ static ACUI_APART acu_status check_arg(const acu_op *op, const acu_val *values, 
     const acu_kernel *kernel = op->u.call.kernel;
     const acu_val *value = &values[i];
     const acu_arg *arg = &op->u.call.args[i];
-    ACUI_TRY(check_places(op, i, value, arg));
+    ACUI_TRY(check_all_reachable(op, i, value, arg));
     if (!param)
         return ACU_OK;
     acui_given given = given_of(value, arg);
@@ -240,10 +240,10 @@ static inline acu_status check_all(const acu_op *op, const acu_val *values,
     return ACU_OK;
 }
 
-uint32_t acui_launch_room(acu_kernel *kernel, size_t place)
+uint32_t acui_launch_room(acu_kernel *kernel, size_t index)
 {
     const acui_param *params = acui_launch_params(kernel);
-    return params && place < kernel->info.param_count ? params[place].bytes : 0;
+    return params && index < kernel->info.param_count ? params[index].bytes : 0;
 }
 
 /* What the program declared of a kernel that is being loaded; NULL: nothing. */

@@ -78,7 +78,7 @@ static inline acu_status add_tensor(acui_plan *plan, acui_node *node, char *data
                                     const acu_arg *arg)
 {
     const acu_tensor *tensor = arg->u.tensor;
-    ACUI_TRY(acui_node_touch(plan, node, tensor, acui_arg_access_of(arg)));
+    ACUI_TRY(acui_node_add_access(plan, node, tensor, acui_arg_access_of(arg)));
     return acui_launch_address_in(plan, node, data, at, tensor->buffer, tensor->offset);
 }
 

@@ -25,7 +25,7 @@ acu_status acui_plan_tensor(acui_plan *plan, const acu_op *op, acu_device *devic
         return pooled == ACU_OK ? ACU_ERR_NO_MEMORY : pooled;
     }
     node->u.alloc.buffer = made->buffer;
-    acu_status status = acui_node_touch(plan, node, made, ACU_WRITE);
+    acu_status status = acui_node_add_access(plan, node, made, ACU_WRITE);
     if (status == ACU_OK)
         *tensor = made;
     else
@@ -41,9 +41,9 @@ static acu_status push_owned(acui_values *values, acu_tensor *tensor)
 
 /* ---- empty ---- */
 
-static acu_status plan_empty(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_empty(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    acu_device *device = acui_plan_place(place);
+    acu_device *device = acui_plan_device(fallback);
     if (!device)
         return ACU_ERR_INVALID;
     acu_tensor *tensor;
@@ -72,10 +72,10 @@ acu_op *acu_op_empty(acu_dtype dtype, acu_shape shape, acu_site site)
 
 /* ---- meta ---- */
 
-static acu_status plan_meta(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_meta(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     char words[96];
-    (void)plan, (void)place, (void)values;
+    (void)plan, (void)fallback, (void)values;
     return acui_fail(ACU_ERR_INVALID, "a meta tensor (%s %s) has no memory: it can be described "
                                       "(acu_op_describe), and not run",
                      acu_dtype_name(op->u.make.dtype), acui_shape_words(op->u.make.shape, words));
@@ -112,10 +112,10 @@ acu_status acui_check_fill(const acu_val *value, acu_dtype dtype)
     return ACU_OK;
 }
 
-static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_fill(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acu_val value;
-    ACUI_TRY(acui_plan_input(plan, op, place, &value));
+    ACUI_TRY(acui_plan_input(plan, op, fallback, &value));
     acu_status status = acui_check_fill(&value, op->u.fill.dtype);
     if (status == ACU_OK)
         status = acui_plan_fill(plan, op, value.tensor, op->u.fill.scalar);
@@ -222,9 +222,9 @@ acu_op *acu_op_ones(acu_dtype dtype, acu_shape shape, acu_site site)
 
 /* ---- const ---- */
 
-static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    acu_device *device = acui_plan_place(place);
+    acu_device *device = acui_plan_device(fallback);
     if (!device)
         return ACU_ERR_INVALID;
     acu_tensor *tensor;
@@ -232,7 +232,7 @@ static acu_status plan_const(acui_plan *plan, acu_op *op, acu_device *place, acu
     if (tensor->empty)
         return push_owned(values, tensor);
     acui_node *node = acui_plan_node(plan, ACUI_NODE_UPLOAD, op, device, 1);
-    if (!node || acui_node_touch(plan, node, tensor, ACU_WRITE) != ACU_OK) {
+    if (!node || acui_node_add_access(plan, node, tensor, ACU_WRITE) != ACU_OK) {
         acu_tensor_release(tensor);
         return ACU_ERR_NO_MEMORY;
     }

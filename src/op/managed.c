@@ -16,12 +16,13 @@ typedef struct wish {
     unsigned advice;
 } wish;
 
-static acu_status plan_managed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_managed(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     size_t base = values->count;
     acui_args_count counts;
     char words[96];
-    ACUI_TRY(acui_plan_args(plan, op, place, values, &counts));
+    ACUI_TRY(acui_plan_args(plan, op, fallback, values, &counts));
     const acu_tensor *x = values->list[base].tensor;
     if (!x || x->buffer->kind != ACU_MEMORY_MANAGED)
         return acui_fail(ACU_ERR_INVALID, "%s wants managed memory, not %s", acui_op_name(op),

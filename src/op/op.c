@@ -106,7 +106,7 @@ acu_op *acui_op_new_call(const acui_op_class *class, size_t count, acu_site site
 acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
 {
     acu_error error = *acui_error();
-    if (error.status != ACU_ERR_DEVICE_LOST || !error.file) { /* that names the suspect */
+    if (error.status != ACU_ERR_DEVICE_LOST || !error.file) { /* that names what is to blame */
         error.file = site.file;
         error.line = site.line;
         snprintf(error.op, sizeof error.op, "%s", class->name);
@@ -309,9 +309,10 @@ acu_op *acu_op_named(acu_op *op, const char *name)
 }
 
 /* Planning a failed op reports what its constructor found. */
-static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_failed(acui_plan *plan, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
-    (void)plan, (void)place, (void)values;
+    (void)plan, (void)fallback, (void)values;
     acu_status status = acui_error_restore(&op->u.fault->error);
     if (op->named && status != ACU_ERR_DEVICE_LOST) /* it may have been named since */
         snprintf(acui_error()->op, sizeof acui_error()->op, "%s", op->rest->name);

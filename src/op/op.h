@@ -44,8 +44,8 @@ typedef struct acui_scalar {
 typedef struct acui_op_class {
     const char *name;
     /* Append nodes and push values. On failure the thread's record is set, and the caller drops the
-     * values. `place` is the device for parts that name none; it may be NULL. */
-    acu_status (*plan)(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
+     * values. `fallback` is the device for parts that name none; it may be NULL. */
+    acu_status (*plan)(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values);
     void (*destroy)(acu_op *op); /* releases what the kind holds besides its inputs; may be NULL */
     uint8_t passes; /* 1 + the input whose values it only passes on; 0: it does more, or less */
 } acui_op_class;
@@ -222,8 +222,8 @@ bool acui_partition_take(acu_op *op, acu_val *value);
 /* Checks that planning and inferring share. */
 acu_status acui_check_fill(const acu_val *value, acu_dtype dtype); /* the scalar's */
 acu_status acui_check_host_values(const acu_val *values, size_t count);
-/* Call the function of a custom op; *next is the op that it returns, taken. *device is `place` on
- * entry, and on return the device that the function was told. */
+/* Call the function of a custom op; *next is the op that it returns, taken. *device is `fallback`
+ * on entry, and on return the device that the function was told. */
 acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
                             acu_op **next);
 
@@ -261,6 +261,6 @@ static inline acu_op *acui_op_take_input(acu_op *op, size_t i)
 }
 
 /* Plan the op's one input, which must yield one value. */
-acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value);
+acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *fallback, acu_val *value);
 
 #endif

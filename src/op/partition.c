@@ -81,13 +81,13 @@ acu_status acui_partition_value(const acu_op *op, acu_val *value)
     return ACU_OK;
 }
 
-static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_partition(acui_plan *plan, acu_op *op, acu_device *fallback,
                                  acui_values *values)
 {
     acu_val value = op->u.value;
     plan->passes_on = true;
     if (op->input_count)
-        ACUI_TRY(acui_plan_input(plan, op, place, &value));
+        ACUI_TRY(acui_plan_input(plan, op, fallback, &value));
     op->u.value.tensor = NULL; /* the op's reference moves to the value: an op is planned once */
     if (value.form == ACU_OWNED)
         acui_plan_release_discarded(plan);
@@ -188,11 +188,11 @@ acu_op *acu_op_partition_tensor(acu_tensor *tensor, acu_shape tile, acu_partitio
     return op;
 }
 
-static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_unpartition(acui_plan *plan, acu_op *op, acu_device *fallback,
                                    acui_values *values)
 {
     size_t i = values->count;
-    ACUI_TRY(acui_plan_op(plan, acui_op_take_input(op, 0), place, values));
+    ACUI_TRY(acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values));
     for (; i < values->count; i++)
         if (values->list[i].kind == ACU_PARTITION)
             values->list[i].kind = ACU_TENSOR;

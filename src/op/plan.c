@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Plans: a flat list of nodes, the buffers that they touch, and what is released with them at the
- * end. What is needed only until all nodes are entered is in a second arena, `drafts`, which is
+ * end. What is needed only until all nodes are entered is in a second arena, `transient`, which is
  * cleared then.
  */
 #include "op/plan.h"
@@ -94,22 +94,23 @@ static bool holds_something(acui_node_kind kind)
     return kinds >> kind & 1;
 }
 
-/* The touches of a launch are needed only until it is entered; those of other nodes also when they
+/* The accesses of a launch are needed only until it is entered; those of other nodes also when they
  * are issued. */
-static acui_arena *arena_of_touches(acui_plan *plan, acui_node_kind kind)
+static acui_arena *arena_of_accesses(acui_plan *plan, acui_node_kind kind)
 {
-    return kind == ACUI_NODE_LAUNCH ? &plan->drafts : &plan->arena;
+    return kind == ACUI_NODE_LAUNCH ? &plan->transient : &plan->arena;
 }
 
 acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
-                               acu_device *device, size_t touches, size_t bytes, void **memory)
+                               acu_device *device, size_t accesses, size_t bytes, void **memory)
 {
     _Static_assert(sizeof(acui_node) % 8 == 0, "what follows it is aligned");
     acui_node *node = acui_arena_get(&plan->arena, sizeof *node + bytes);
     const char *name = node ? keep_name(plan, op) : NULL;
-    if (name && touches)
-        node->touches = ACUI_ARENA_ARRAY(arena_of_touches(plan, kind), acui_touch, touches);
-    if (!name || (touches && !node->touches) || !hold_device(plan, device, kind) ||
+    if (name && accesses)
+        node->accesses =
+            ACUI_ARENA_ARRAY(arena_of_accesses(plan, kind), acui_node_access, accesses);
+    if (!name || (accesses && !node->accesses) || !hold_device(plan, device, kind) ||
         !(node->frame = frame_of(plan))) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
         return NULL;
@@ -127,9 +128,9 @@ acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_o
 }
 
 acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
-                          acu_device *device, size_t touches)
+                          acu_device *device, size_t accesses)
 {
-    return acui_plan_node_with(plan, kind, op, device, touches, 0, NULL);
+    return acui_plan_node_with(plan, kind, op, device, accesses, 0, NULL);
 }
 
 /* ---- kernels of the plan ---- */
@@ -165,7 +166,7 @@ static uint32_t slot_of(const acui_plan *plan, const acu_buffer *buffer)
 static bool grow_uses(acui_plan *plan)
 {
     uint32_t room = plan->use_room ? 4 * plan->use_room : 8;
-    acui_use **table = ACUI_ARENA_ARRAY(&plan->drafts, acui_use *, room);
+    acui_use **table = ACUI_ARENA_ARRAY(&plan->transient, acui_use *, room);
     if (!table) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
         return false;
@@ -191,13 +192,13 @@ static acui_use *add_use(acui_plan *plan, const acui_node *node, acu_buffer *buf
     }
     acui_use *use = ACUI_ARENA_NEW(&plan->arena, acui_use);
     if (use)
-        use->history = ACUI_ARENA_NEW(&plan->drafts, acui_history);
+        use->history = ACUI_ARENA_NEW(&plan->transient, acui_history);
     if (!use || !use->history) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan");
         return NULL;
     }
     use->buffer = acui_object_retain(buffer);
-    use->first = &node->touches[node->touch_count];
+    use->first = &node->accesses[node->access_count];
     use->next = plan->uses;
     plan->uses = use;
     plan->use_table[slot] = use;
@@ -212,46 +213,46 @@ static inline acui_use *use_of(acui_plan *plan, const acui_node *node, acu_buffe
     return use ? use : add_use(plan, node, buffer, slot);
 }
 
-/* A new touch, whose extent the caller sets; NULL: no memory, or the device is lost (record
+/* A new access, whose extent the caller sets; NULL: no memory, or the device is lost (record
  * set). */
-static inline acui_touch *touch(acui_plan *plan, acui_node *node, acu_buffer *buffer,
-                                acu_access access)
+static inline acui_node_access *new_access(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                                           acu_access mode)
 {
     acui_use *use = use_of(plan, node, buffer);
     if (!use)
         return NULL;
-    acui_touch *t = &node->touches[node->touch_count++];
+    acui_node_access *t = &node->accesses[node->access_count++];
     t->use = use;
-    t->access = access;
+    t->mode = mode;
     return t;
 }
 
-acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
-                                 acui_extent extent, acu_access access)
+acu_status acui_node_add_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                               acui_extent extent, acu_access mode)
 {
-    acui_touch *t = touch(plan, node, buffer, access);
+    acui_node_access *t = new_access(plan, node, buffer, mode);
     if (!t)
         return acui_error()->status;
     t->extent = extent;
     return ACU_OK;
 }
 
-acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
-                           acu_access access)
+acu_status acui_node_add_access(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
+                                acu_access mode)
 {
-    if (access != ACU_READ)
+    if (mode != ACU_READ)
         ACUI_TRY(acui_tensor_check_write(tensor));
     /* A write leaves the gaps that the extent does not show as they were. */
-    if (access == ACU_WRITE && !tensor->exact)
-        access = ACU_UPDATE;
-    acui_touch *t = touch(plan, node, tensor->buffer, access);
+    if (mode == ACU_WRITE && !tensor->exact)
+        mode = ACU_UPDATE;
+    acui_node_access *t = new_access(plan, node, tensor->buffer, mode);
     if (!t)
         return acui_error()->status;
     t->extent = acui_tensor_extent(tensor);
     return ACU_OK;
 }
 
-bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor)
+bool acui_plan_covers(const acui_plan *plan, const acu_tensor *tensor)
 {
     const acui_use *use =
         plan->use_room ? plan->use_table[slot_of(plan, tensor->buffer)] : NULL;
@@ -287,7 +288,7 @@ struct acui_discarded {
 
 static struct acui_discarded *grow_discarded(acui_plan *plan)
 {
-    struct acui_discarded *d = ACUI_ARENA_NEW(&plan->drafts, struct acui_discarded);
+    struct acui_discarded *d = ACUI_ARENA_NEW(&plan->transient, struct acui_discarded);
     if (!d)
         return NULL;
     d->next = plan->discarded;
@@ -321,7 +322,7 @@ void acui_plan_release_discarded(acui_plan *plan)
         acui_args_release(op);
 }
 
-void acui_plan_drop_drafts(acui_plan *plan)
+void acui_plan_drop_transient(acui_plan *plan)
 {
     acui_plan_release_discarded(plan);
     plan->discarded = NULL;
@@ -331,7 +332,7 @@ void acui_plan_drop_drafts(acui_plan *plan)
         acui_object_free_known(op, ACU_OBJECT_OP);
     }
     acui_values_clear(&plan->scratch);
-    acui_arena_clear(&plan->drafts);
+    acui_arena_clear(&plan->transient);
     plan->use_table = NULL;
     plan->use_room = 0;
 }
@@ -353,7 +354,7 @@ void acui_plan_clear(acui_plan *plan)
     plan->holds = false;
     plan->frame = NULL;
     plan->count = plan->use_count = 0;
-    acui_plan_drop_drafts(plan);
+    acui_plan_drop_transient(plan);
     acui_children_clear(plan);
     acui_front_clear(plan);
     acui_arena_clear(&plan->arena);

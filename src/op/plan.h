@@ -8,7 +8,7 @@
  *
  * The words of planning:
  *
- *   place         the device for whatever names none. (A node's `place` is the engine's.)
+ *   fallback      the device for whatever names none
  *   values, form  what an op yields, and who may use it: owned, borrowed, shared (acuda/op.h)
  *   unwanted      nobody looks at the values of this op, so they need not be kept
  *   enter         the engine puts the plan's nodes into the order of the data: from then on, work
@@ -38,8 +38,8 @@
  *   passes_on     the plan got a value that its nodes may not touch: AWAIT may be needed
  *   spent         launches that are planned; they are freed once the device has the work
  *   discarded     values that nobody wants; their tensors are released then, too
- *   drafts        memory that is needed only until all is entered: touches of launches, histories
- *   for_replay    a plan that is kept for a graph, and not run (engine/submit/alone.c)
+ *   transient     memory that is needed only until all is entered: accesses of launches, histories
+ *   for_replay    a plan that is kept for a graph, and not run (engine/submit/standalone.c)
  *
  * A walk, with a shared op x inside a `then` inside an `or_else`:
  *
@@ -147,7 +147,7 @@ typedef struct acui_range {
 typedef struct acui_history {
     const struct acui_task *task; /* the task that the list is about */
     acui_range *list;           /* what a later access must come behind: all writes, then all reads.
-                                 * A draft, or: */
+                                 * Transient, or: */
     acui_range first;           /* ... this, as long as one is enough */
     uint32_t count, writes, room;
     acui_extent_index *index;   /* of a long list, in no order; its node n is about list[n - 1] */
@@ -162,16 +162,16 @@ typedef struct acui_use {
     struct acui_use *next;
     struct acui_use *next_returned; /* links the engine's list of those `returned` */
     acui_history *history;
-    const struct acui_touch *first; /* the first of its touches; a draft */
+    const struct acui_node_access *first; /* the first of its accesses; transient */
     bool returned;
 } acui_use;
 
-/* Bytes of a buffer that a node touches. */
-typedef struct acui_touch {
+/* Bytes of a buffer that a node reads or writes. */
+typedef struct acui_node_access {
     acui_use *use;
     acui_extent extent;
-    acu_access access;
-} acui_touch;
+    acu_access mode;
+} acui_node_access;
 
 /* An address that is not known until the node is issued, because its buffer is not allocated yet.
  * It goes to offset `at` of the parameters. */
@@ -247,10 +247,10 @@ struct acui_node {
     acui_node *next;
     acui_node_kind kind;
     uint32_t index;       /* its place in the plan */
-    uint32_t touch_count;
-    /* Used by the engine: how many nodes of its task come right before it; its place among the
-     * task's nodes that are not of the prologue; whether it is part of a task. */
-    uint32_t before_count, place;
+    uint32_t access_count;
+    /* Used by the engine: how many nodes of its task come right before it; its position among
+     * those of its task that are not of the prologue; whether it is part of a task. */
+    uint32_t before_count, position;
     bool entered;
     union {
         acui_node *one;
@@ -260,7 +260,7 @@ struct acui_node {
     const char *name;    /* the op's; in the plan's arena, or static */
     acu_site site;
     acu_device *device;  /* where it runs; for HOST, where its data is; held by the plan */
-    acui_touch *touches; /* for a launch, a draft */
+    acui_node_access *accesses; /* for a launch, transient */
     union {
         struct { acu_buffer *buffer; } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
@@ -282,7 +282,7 @@ struct acui_node {
             acui_launch_more *more; /* NULL: nothing */
             acui_dims dims;
             uint32_t count, bytes;  /* of the parameters, which follow the node (op/launch.h) */
-            bool placed;            /* their offsets come first; else each has 8 bytes */
+            bool offsets;           /* their offsets come first; else each has 8 bytes */
         } launch;
         struct { /* what the graph layer does with its graph */
             struct acu_graph *graph; /* retained */
@@ -312,7 +312,7 @@ typedef struct acui_held_kernel {
 typedef struct acui_plan acui_plan;
 struct acui_plan {
     acui_arena arena;
-    acui_arena drafts; /* not needed once all nodes are entered: acui_plan_drop_drafts */
+    acui_arena transient; /* not needed once all nodes are entered: acui_plan_drop_transient */
     acui_node *first, *last;
     uint32_t count;
     acui_frame now;                  /* of nodes that are appended now */
@@ -366,12 +366,12 @@ struct acui_plan {
 
 /* Plan `op`, whose reference is consumed, and append its values to `values`. On failure some may
  * have been appended already. Every plan starts here, and so does every input of an op. */
-acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values);
+acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values);
 /* The same where somebody looks at the values, so that all of them are appended, wanted or not. */
-acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
+acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *fallback,
                                acui_values *values);
 /* acui_plan_op for an op that must yield exactly one value; `what` names it in the message. */
-acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
+acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *fallback, const char *what,
                          acu_val *value);
 
 /* What was planned here is entered: others may use its values. Called by flush. With a `fault`, the
@@ -389,19 +389,19 @@ void acui_look_begin(void);
 void acui_look_end(void);
 
 /* Plan an op whose values stay in it, for its parts to take. Does not consume the reference. */
-acu_status acui_plan_into_op(acui_plan *plan, acu_op *op, acu_device *place);
+acu_status acui_plan_into_op(acui_plan *plan, acu_op *op, acu_device *fallback);
 
 /* Lend a value to a callback of an op in flight: a tensor of its own over the same storage, which
  * does not count against the lender's sole ownership. */
 acu_status acui_lend(const acu_val *value, acu_val *lent);
 void acui_unlend(acu_val *lent);
 
-/* A new node at the end of the plan, with room for `touches`. NULL: no memory (record set). */
+/* A new node at the end of the plan, with room for `accesses`. NULL: no memory (record set). */
 acui_node *acui_plan_node(acui_plan *plan, acui_node_kind kind, const acu_op *op,
-                          acu_device *device, size_t touches);
+                          acu_device *device, size_t accesses);
 /* The same with `bytes` of memory of its own at *memory, zeroed and aligned for any type. */
 acui_node *acui_plan_node_with(acui_plan *plan, acui_node_kind kind, const acu_op *op,
-                               acu_device *device, size_t touches, size_t bytes, void **memory);
+                               acu_device *device, size_t accesses, size_t bytes, void **memory);
 /* Take out the nodes behind `last` (NULL: all), none of which is entered. Put one of them back, at
  * the end. */
 void acui_plan_cut(acui_plan *plan, acui_node *last);
@@ -412,20 +412,20 @@ bool acui_plan_hold_kernel(acui_plan *plan, acu_kernel *kernel);
 /* Note that the node touches the tensor's elements; the plan holds the buffer. NO_MEMORY, SHARED (a
  * write to elements that share memory, or to a tensor for reading only); what acui_device_check
  * says. */
-acu_status acui_node_touch(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
-                           acu_access access);
-/* Whether the first touch of the tensor's buffer covers all of the tensor. */
-bool acui_plan_touches(const acui_plan *plan, const acu_tensor *tensor);
-/* acui_node_touch for bytes of a buffer. */
-acu_status acui_node_touch_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
-                                 acui_extent extent, acu_access access);
-/* Drop the values from `base` on, which nobody wants: their tensors are released with the drafts,
- * when the device has its work. */
+acu_status acui_node_add_access(acui_plan *plan, acui_node *node, const acu_tensor *tensor,
+                                acu_access access);
+/* Whether the first access of the tensor's buffer covers all of the tensor. */
+bool acui_plan_covers(const acui_plan *plan, const acu_tensor *tensor);
+/* acui_node_add_access for bytes of a buffer. */
+acu_status acui_node_add_bytes(acui_plan *plan, acui_node *node, acu_buffer *buffer,
+                               acui_extent extent, acu_access access);
+/* Drop the values from `base` on, which nobody wants: their tensors are released with what is
+ * transient, when the device has its work. */
 void acui_plan_discard(acui_plan *plan, acui_values *values, size_t base);
 /* Release those tensors now, before somebody asks whether a tensor has a sole holder. */
 void acui_plan_release_discarded(acui_plan *plan);
 /* All nodes are entered, or never will be: drop what was needed only for that. */
-void acui_plan_drop_drafts(acui_plan *plan);
+void acui_plan_drop_transient(acui_plan *plan);
 /* Release what the nodes hold, then the nodes. */
 void acui_plan_clear(acui_plan *plan);
 
@@ -470,7 +470,7 @@ static inline const acui_instead *acui_launch_instead(const acui_node *node)
     return node->u.launch.more ? node->u.launch.more->instead : NULL;
 }
 
-/* `place`, else the process's default device; NULL (record set) if there is none. */
-acu_device *acui_plan_place(acu_device *place);
+/* `fallback`, else the process's default device; NULL (record set) if there is none. */
+acu_device *acui_plan_device(acu_device *fallback);
 
 #endif

@@ -56,9 +56,9 @@ void acui_look_end(void)
     pthread_mutex_unlock(&share_lock);
 }
 
-acu_device *acui_plan_place(acu_device *place)
+acu_device *acui_plan_device(acu_device *fallback)
 {
-    acu_device *device = place ? place : acu_device_default();
+    acu_device *device = fallback ? fallback : acu_device_default();
     if (!device)
         acui_fail(ACU_ERR_INVALID, "no device is open for an op that names none; acu_open one, or "
                                    "pass a device to submit");
@@ -153,7 +153,7 @@ static acu_status await_published(acui_plan *plan, acu_op *op)
 typedef struct deeper {
     acui_plan *plan;
     acu_op *op;
-    acu_device *place;
+    acu_device *fallback;
     acui_values *values;
     acu_status status;
 } deeper;
@@ -161,22 +161,22 @@ typedef struct deeper {
 static void plan_deeper(void *context)
 {
     deeper *d = context;
-    d->status = d->op->class->plan(d->plan, d->op, d->place, d->values);
+    d->status = d->op->class->plan(d->plan, d->op, d->fallback, d->values);
 }
 
-static ACUI_APART acu_status plan_on_more_stack(acui_plan *plan, acu_op *op, acu_device *place,
+static ACUI_APART acu_status plan_on_more_stack(acui_plan *plan, acu_op *op, acu_device *fallback,
                                                 acui_values *values)
 {
-    deeper d = {.plan = plan, .op = op, .place = place, .values = values};
+    deeper d = {.plan = plan, .op = op, .fallback = fallback, .values = values};
     return acui_stack_more(plan_deeper, &d) ? d.status : acui_fail(ACU_ERR_LIMIT, ACUI_NO_STACK);
 }
 
-static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *place,
+static inline acu_status plan_fresh(acui_plan *plan, acu_op *op, acu_device *fallback,
                                     acui_values *values)
 {
     acu_status status = ++plan->depth % 4 == 0 && acui_stack_is_short()
-                            ? plan_on_more_stack(plan, op, place, values)
-                            : op->class->plan(plan, op, place, values);
+                            ? plan_on_more_stack(plan, op, fallback, values)
+                            : op->class->plan(plan, op, fallback, values);
     plan->depth--;
     for (size_t i = 0; i < op->input_count; i++) { /* inputs that are left after a failure */
         if (op->inputs[i])
@@ -203,14 +203,15 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
 }
 
 /* Plans an op that others may use: what becomes of the parts around it does not matter to them. */
-static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *fallback,
+                              acui_values *values)
 {
     ACUI_TRY(acui_child_begin_shared(plan, op));
     acui_child *child = op->rest->child;
-    acu_status status = plan_fresh(plan, op, place, values);
+    acu_status status = plan_fresh(plan, op, fallback, values);
     if (status == ACU_OK && plan->imported != child->since) /* so that it is over, or fails, with
                                                              * all that it uses */
-        status = acui_plan_await(plan, op, place, child->since, NULL, false);
+        status = acui_plan_await(plan, op, fallback, child->since, NULL, false);
     acui_child_end(plan, child);
     if (status != ACU_OK && !child->plain) /* else all of the submission is refused */
         acui_child_refuse(plan, child);
@@ -230,7 +231,7 @@ static void begin_shared(acui_plan *plan, acu_op *op)
 }
 
 /* With `values` NULL they stay in the op. */
-static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *place,
+static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_device *fallback,
                                              acui_values *values)
 {
     acui_values own = {0};
@@ -239,7 +240,7 @@ static ACUI_APART acu_status plan_used_twice(acui_plan *plan, acu_op *op, acu_de
     if (status == ACU_OK && op->state != ACUI_OP_DONE) {
         begin_shared(plan, op);
         pthread_mutex_unlock(&share_lock);
-        status = plan_shared(plan, op, place, &own);
+        status = plan_shared(plan, op, fallback, &own);
         pthread_mutex_lock(&share_lock);
         keep_result(plan, op, status, &own);
     }
@@ -283,15 +284,15 @@ static inline bool is_spent(const acu_op *op)
     return op->class == &acui_class_LAUNCH && !op->u.call.kernel && acui_op_is_sole(op);
 }
 
-acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acu_status status;
     if (acui_op_is_oom(op))
         status = acui_error_restore(&op->u.fault->error);
     else if (acui_op_is_sole(op))
-        status = plan_fresh(plan, op, place, values);
+        status = plan_fresh(plan, op, fallback, values);
     else
-        status = plan_used_twice(plan, op, place, values);
+        status = plan_used_twice(plan, op, fallback, values);
     if (is_spent(op)) {
         op->next_dead = plan->spent;
         plan->spent = op;
@@ -301,31 +302,31 @@ acu_status acui_plan_op(acui_plan *plan, acu_op *op, acu_device *place, acui_val
     return status;
 }
 
-acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *place,
+acu_status acui_plan_looked_at(acui_plan *plan, acu_op *op, acu_device *fallback,
                                acui_values *values)
 {
     bool unwanted = values->unwanted;
     values->unwanted = false;
-    acu_status status = acui_plan_op(plan, op, place, values);
+    acu_status status = acui_plan_op(plan, op, fallback, values);
     values->unwanted = unwanted;
     return status;
 }
 
 /* The values of an op whose parts are used one by one stay in the op: see PART (compose.c). */
-acu_status acui_plan_into_op(acui_plan *plan, acu_op *op, acu_device *place)
+acu_status acui_plan_into_op(acui_plan *plan, acu_op *op, acu_device *fallback)
 {
     if (acui_op_is_oom(op))
         return acui_error_restore(&op->u.fault->error);
-    return plan_used_twice(plan, op, place, NULL);
+    return plan_used_twice(plan, op, fallback, NULL);
 }
 
-acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const char *what,
+acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *fallback, const char *what,
                          acu_val *value)
 {
     acui_values *stack = &plan->scratch;
     size_t base = stack->count;
     const char *name = op->class->name; /* static, so it outlives the op */
-    acu_status status = acui_plan_op(plan, op, place, stack);
+    acu_status status = acui_plan_op(plan, op, fallback, stack);
     size_t count = stack->count - base;
     if (status == ACU_OK && count != 1)
         status = acui_fail(ACU_ERR_ARGUMENTS,
@@ -340,7 +341,7 @@ acu_status acui_plan_one(acui_plan *plan, acu_op *op, acu_device *place, const c
     return status;
 }
 
-acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *place, acu_val *value)
+acu_status acui_plan_input(acui_plan *plan, acu_op *op, acu_device *fallback, acu_val *value)
 {
-    return acui_plan_one(plan, acui_op_take_input(op, 0), place, "the operand", value);
+    return acui_plan_one(plan, acui_op_take_input(op, 0), fallback, "the operand", value);
 }

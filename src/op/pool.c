@@ -38,14 +38,14 @@ acu_status acui_plan_host_tensor(const acui_plan *plan, acu_device *device, acu_
     return status;
 }
 
-static acu_status plan_with_pool(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_with_pool(acui_plan *plan, acu_op *op, acu_device *fallback,
                                  acui_values *values)
 {
     acu_pool *pool = op->u.pool;
     acu_pool **now = pool->kind == ACU_MEMORY_DEVICE ? &plan->pool : &plan->pinned_pool;
     acu_pool *outer = *now;
     *now = pool;
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     *now = outer;
     return status;
 }

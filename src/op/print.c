@@ -34,21 +34,21 @@ void acui_print_quoted(acui_out *out, const char *text)
         acui_print(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-/* Ops in the order in which they are found; an op's place is its number. */
+/* Ops, numbered in the order in which they are found. */
 typedef struct found {
     acu_op **list;
     size_t count, room;
-    acui_map places; /* by op: its place, plus one */
+    acui_map numbers; /* by op: its number, plus one */
 } found;
 
-static size_t place_of(const found *f, const acu_op *op)
+static size_t number_of(const found *f, const acu_op *op)
 {
-    return (size_t)(uintptr_t)acui_map_find(&f->places, op) - 1;
+    return (size_t)(uintptr_t)acui_map_find(&f->numbers, op) - 1;
 }
 
 static bool add(found *f, acu_op *op)
 {
-    if (!op || acui_map_find(&f->places, op))
+    if (!op || acui_map_find(&f->numbers, op))
         return true;
     if (f->count == f->room) {
         size_t room = f->room ? 2 * f->room : 64;
@@ -59,7 +59,7 @@ static bool add(found *f, acu_op *op)
         f->room = room;
     }
     f->list[f->count++] = op;
-    return acui_map_put(&f->places, op, (void *)(uintptr_t)f->count);
+    return acui_map_put(&f->numbers, op, (void *)(uintptr_t)f->count);
 }
 
 /* How many inputs can be looked at: none, if the op is being planned or was. */
@@ -130,7 +130,7 @@ static void print_lines(acui_out *out, const found *f)
             acui_print(out, ", %s:%d", op->site.file, op->site.line);
         for (size_t k = 0, n = 0; k < input_count(op); k++)
             if (op->inputs[k])
-                acui_print(out, "%s%zu", n++ ? ", " : " of ", place_of(f, op->inputs[k]));
+                acui_print(out, "%s%zu", n++ ? ", " : " of ", number_of(f, op->inputs[k]));
         acui_print(out, "\n");
     }
 }
@@ -150,7 +150,7 @@ static void print_graph(acui_out *out, const found *f)
         acui_print(out, "\"];\n");
         for (size_t k = 0; k < input_count(op); k++)
             if (op->inputs[k])
-                acui_print(out, "  o%zu -> o%zu;\n", place_of(f, op->inputs[k]), i);
+                acui_print(out, "  o%zu -> o%zu;\n", number_of(f, op->inputs[k]), i);
     }
     acui_print(out, "}\n");
 }
@@ -166,6 +166,6 @@ acu_status acui_print_op(acui_out *out, acu_op *op, bool dot)
         print_lines(out, &f);
     acui_share_unlock();
     acui_free(f.list);
-    acui_map_clear(&f.places);
+    acui_map_clear(&f.numbers);
     return all ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain an op");
 }

@@ -22,36 +22,44 @@ static bool is_same(const acu_tensor *a, const acu_tensor *b)
            memcmp(a->strides, b->strides, (size_t)a->shape.rank * sizeof *a->strides) == 0;
 }
 
-static acu_status check_tensors(const acu_val *first, const acu_val *other, size_t place)
+static acu_status check_tensors(const acu_val *first, const acu_val *other, size_t index)
 {
     char a[96], b[96];
     acui_tensor_words(first->tensor, a);
     acui_tensor_words(other->tensor, b);
     if (first->tensor->dtype != other->tensor->dtype)
-        return acui_fail(ACU_ERR_DTYPE, "value %zu of the alternative is %s where the first op "
-                         "yields %s", place, b, a);
+        return acui_fail(ACU_ERR_DTYPE,
+                         "value %zu of the alternative is %s where the first op "
+                         "yields %s",
+                         index, b, a);
     if (!acu_shape_equal(first->tensor->shape, other->tensor->shape))
-        return acui_fail(ACU_ERR_SHAPE, "value %zu of the alternative is %s where the first op "
-                         "yields %s", place, b, a);
+        return acui_fail(ACU_ERR_SHAPE,
+                         "value %zu of the alternative is %s where the first op "
+                         "yields %s",
+                         index, b, a);
     if (first->kind == ACU_PARTITION && !acu_shape_equal(first->tile, other->tile))
-        return acui_fail(ACU_ERR_SHAPE, "value %zu of the alternative has other tiles than that of "
-                         "the first op", place);
+        return acui_fail(ACU_ERR_SHAPE,
+                         "value %zu of the alternative has other tiles than that of "
+                         "the first op",
+                         index);
     return ACU_OK;
 }
 
-static acu_status check_value(const acu_val *first, const acu_val *other, size_t place)
+static acu_status check_value(const acu_val *first, const acu_val *other, size_t index)
 {
     if (first->kind != other->kind)
-        return acui_fail(ACU_ERR_ARGUMENTS, "value %zu of the alternative is of another kind "
-                         "(tensor, partition or scalar) than that of the first op", place);
+        return acui_fail(ACU_ERR_ARGUMENTS,
+                         "value %zu of the alternative is of another kind "
+                         "(tensor, partition or scalar) than that of the first op",
+                         index);
     if (first->tensor)
-        return check_tensors(first, other, place);
+        return check_tensors(first, other, index);
     if (first->kind == ACU_SCALAR &&
         (first->dtype != other->dtype || first->bits != other->bits))
         return acui_fail(ACU_ERR_NOT_SUPPORTED,
                          "value %zu of the alternative is another scalar than "
                          "that of the first op: scalars are known before either runs",
-                         place);
+                         index);
     return ACU_OK;
 }
 
@@ -65,11 +73,10 @@ static acu_status plan_memory(acui_plan *plan, const acu_op *op, const acu_tenso
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.alloc.buffer = buffer;
-    return acui_node_touch_bytes(plan, node, buffer, acui_extent_range(0, buffer->bytes),
-                                 ACU_WRITE);
+    return acui_node_add_bytes(plan, node, buffer, acui_extent_range(0, buffer->bytes), ACU_WRITE);
 }
 
-static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const acu_val *first,
+static acu_status replace(acui_plan *plan, acu_op *op, acu_device *fallback, const acu_val *first,
                           const acu_val *other)
 {
     if (!first->tensor || is_same(first->tensor, other->tensor))
@@ -79,7 +86,7 @@ static acu_status replace(acui_plan *plan, acu_op *op, acu_device *place, const 
                                acu_op_value(other->tensor, op->site), op->site);
     size_t base = plan->scratch.count;
     acu_status status =
-        acui_plan_op(plan, acui_op_take(copy, op->class, op->site), place, &plan->scratch);
+        acui_plan_op(plan, acui_op_take(copy, op->class, op->site), fallback, &plan->scratch);
     acui_values_cut(&plan->scratch, base);
     return status;
 }
@@ -94,12 +101,12 @@ acu_status acui_rescue_check(const acui_values *first, const acui_values *other)
     return ACU_OK;
 }
 
-static acu_status replace_all(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status replace_all(acui_plan *plan, acu_op *op, acu_device *fallback,
                               const acui_values *first, const acui_values *other)
 {
     ACUI_TRY(acui_rescue_check(first, other));
     for (size_t i = 0; i < first->count; i++)
-        ACUI_TRY(replace(plan, op, place, &first->list[i], &other->list[i]));
+        ACUI_TRY(replace(plan, op, fallback, &first->list[i], &other->list[i]));
     return ACU_OK;
 }
 
@@ -113,7 +120,7 @@ bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
         return true;
     acui_callback_enter();
     bool wanted = op->u.rescue.fn(op->user.data, fault ? &fault->error : &none);
-    return acui_callback_leave_told("acu_or_else_if") == ACU_OK && wanted;
+    return acui_callback_leave_failed("acu_or_else_if") == ACU_OK && wanted;
 }
 
 /* The node that decides, when all that was tried is over. */
@@ -127,7 +134,7 @@ static acu_status plan_decision(acui_plan *plan, acu_op *op)
     return ACU_OK;
 }
 
-static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, bool decide,
+static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *fallback, bool decide,
                              const acui_values *values)
 {
     acui_values others = {0};
@@ -138,11 +145,11 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
     if (status == ACU_OK)
         status = done;
     if (status == ACU_OK)
-        status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &others);
+        status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &others);
     if (status == ACU_OK) /* it fails with what it shares with others, if no data tells that */
-        status = acui_plan_await(plan, op, place, since, NULL, false);
+        status = acui_plan_await(plan, op, fallback, since, NULL, false);
     if (status == ACU_OK)
-        status = replace_all(plan, op, place, values, &others);
+        status = replace_all(plan, op, fallback, values, &others);
     acui_plan_waiters_known(plan, since);
     acui_front_restore(plan, &front);
     acui_values_clear(&others);
@@ -150,14 +157,14 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *place, boo
 }
 
 /* `decide`: what was tried has nodes, which may fail. */
-static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *place, bool decide,
+static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *fallback, bool decide,
                                    const acui_child *tried, const acui_values *values)
 {
     acui_child *child = acui_child_begin(plan, ACUI_CHILD_ELSE);
     if (!child)
         return ACU_ERR_NO_MEMORY;
     child->tried = tried;
-    acu_status status = plan_other(plan, op, place, decide, values);
+    acu_status status = plan_other(plan, op, fallback, decide, values);
     acui_child_end(plan, child);
     return status;
 }
@@ -177,14 +184,14 @@ static const acu_error *keep_record(acui_plan *plan)
 
 /* Planning the first op failed: then the alternative is all there is. `before` is the thread's
  * record from before that was tried. */
-static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, acui_child *tried,
+static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *fallback, acui_child *tried,
                                const acu_error *before, acui_values *values)
 {
     if (!tried->fault)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to say why an op can not be run");
     if (!acui_rescue_wanted(op, tried->fault))
         return acui_error_restore(&tried->fault->error);
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, values);
     if (status == ACU_OK && before)
         acui_error_restore(before);
     return status;
@@ -192,7 +199,7 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *place, a
 
 /* Plans what is tried, whose values these are, and the alternative, which puts its values in their
  * place. */
-static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     const acu_error *before = keep_record(plan);
     acui_child *tried = acui_child_begin(plan, ACUI_CHILD_TRY);
@@ -200,9 +207,9 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
         return ACU_ERR_NO_MEMORY;
     const acui_imported *since = plan->imported;
     acui_front front = acui_front_start(plan);
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     if (status == ACU_OK)
-        status = acui_plan_await(plan, op, place, since, values, false);
+        status = acui_plan_await(plan, op, fallback, since, values, false);
     acui_plan_waiters_known(plan, since);
     acui_child_end(plan, tried);
     bool refused = status != ACU_OK;
@@ -210,7 +217,7 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
         acui_child_refuse(plan, tried);
     acu_status done = acui_front_done(plan, &front);
     if (done == ACU_OK && !refused) {
-        status = plan_alternative(plan, op, place, plan->count > front.first, tried, values);
+        status = plan_alternative(plan, op, fallback, plan->count > front.first, tried, values);
     } else if (done != ACU_OK) {
         status = done;
     }
@@ -218,13 +225,14 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *place, acui
     if (done != ACU_OK || !refused)
         return status;
     acui_values_cut(values, 0);
-    return plan_instead(plan, op, place, tried, before, values);
+    return plan_instead(plan, op, fallback, tried, before, values);
 }
 
-static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_or_else(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     acui_values mine = {0}; /* all of them, wanted or not */
-    acu_status status = plan_both(plan, op, place, &mine);
+    acu_status status = plan_both(plan, op, fallback, &mine);
     for (size_t i = 0; i < mine.count && status == ACU_OK; i++) {
         status = acui_values_push(values, mine.list[i]);
         mine.list[i] = (acu_val){.kind = ACU_NONE};
@@ -250,30 +258,31 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
 /* ---- finally ---- */
 
 /* Plans the last op, in a child of its own, behind what is in front. */
-static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *place)
+static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *fallback)
 {
     acui_child *child = acui_child_begin(plan, ACUI_CHILD_FINALLY);
     if (!child)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};
     const acui_imported *since = plan->imported;
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), place, &unused);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &unused);
     if (status == ACU_OK) /* it fails with what others planned, if no data tells that */
-        status = acui_plan_await(plan, op, place, since, NULL, false);
+        status = acui_plan_await(plan, op, fallback, since, NULL, false);
     acui_child_end(plan, child);
     acui_values_clear(&unused);
     return status;
 }
 
-static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_finally(acui_plan *plan, acu_op *op, acu_device *fallback,
+                               acui_values *values)
 {
     acui_front front = acui_front_start(plan);
-    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
+    acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     acu_status done = acui_front_done(plan, &front);
     if (status == ACU_OK)
         status = done;
     if (status == ACU_OK)
-        status = plan_last(plan, op, place);
+        status = plan_last(plan, op, fallback);
     acui_front_restore(plan, &front);
     return status;
 }

@@ -52,12 +52,12 @@ bool acui_values_grow(acui_values *values)
 
 acu_status acui_values_push(acui_values *values, acu_val value)
 {
-    acu_val *place = acui_values_add(values);
-    if (place)
-        *place = value;
+    acu_val *slot = acui_values_add(values);
+    if (slot)
+        *slot = value;
     else
         acui_val_drop(&value);
-    return place ? ACU_OK : ACU_ERR_NO_MEMORY;
+    return slot ? ACU_OK : ACU_ERR_NO_MEMORY;
 }
 
 void acui_values_cut(acui_values *values, size_t count)
@@ -77,9 +77,9 @@ void acui_values_clear(acui_values *values)
     *values = (acui_values){0};
 }
 
-static acu_status plan_value(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_value(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
-    (void)place;
+    (void)fallback;
     plan->passes_on = true;
     acu_val value = op->u.value;
     op->u.value = (acu_val){.kind = ACU_NONE};

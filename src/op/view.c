@@ -34,10 +34,10 @@ acu_status acui_view_value(const acu_op *op, acu_val *value)
     return ACU_OK;
 }
 
-static acu_status plan_view(acui_plan *plan, acu_op *op, acu_device *place, acui_values *values)
+static acu_status plan_view(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     acu_val value;
-    ACUI_TRY(acui_plan_input(plan, op, place, &value));
+    ACUI_TRY(acui_plan_input(plan, op, fallback, &value));
     acu_status status = acui_view_value(op, &value);
     if (status == ACU_OK)
         return acui_values_push(values, value);

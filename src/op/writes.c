@@ -27,11 +27,11 @@ static bool writes_inside(const acu_arg *arg, size_t count, const acu_tensor *te
     return false;
 }
 
-/* The tensor is written by argument `place`: whether one before that writes it already. */
-static acu_status check_earlier(const acu_op *op, const acu_val *values, size_t place,
+/* The tensor is written by argument `index`: whether one before that writes it already. */
+static acu_status check_earlier(const acu_op *op, const acu_val *values, size_t index,
                                 const acu_tensor *tensor)
 {
-    for (size_t i = 0; i < place; i++) {
+    for (size_t i = 0; i < index; i++) {
         const acu_arg *other = &op->u.call.args[i];
         size_t which;
         if (!(other->access & ACU_WRITE))
@@ -39,14 +39,14 @@ static acu_status check_earlier(const acu_op *op, const acu_val *values, size_t 
         if ((values[i].tensor && same_memory(values[i].tensor, tensor)) ||
             writes_inside(other, acui_inside_count(other), tensor, &which))
             return acui_fail(ACU_ERR_SHARED, "arguments %zu and %zu write the same memory", i,
-                             place);
+                             index);
     }
     return ACU_OK;
 }
 
-static acu_status check_inside(const acu_op *op, const acu_val *values, size_t place)
+static acu_status check_inside(const acu_op *op, const acu_val *values, size_t index)
 {
-    const acu_arg *arg = &op->u.call.args[place];
+    const acu_arg *arg = &op->u.call.args[index];
     const acui_inside *inside = acui_inside_of(arg);
     for (size_t i = 0; i < inside->count; i++) {
         size_t k;
@@ -54,27 +54,27 @@ static acu_status check_inside(const acu_op *op, const acu_val *values, size_t p
             continue;
         if (writes_inside(arg, i, inside->fields[i].tensor, &k))
             return acui_fail(ACU_ERR_SHARED, "%s %zu and %zu of argument %zu%s",
-                             arg->kind == ACU_ARG_LIST ? "tensors" : "fields", k, i, place,
+                             arg->kind == ACU_ARG_LIST ? "tensors" : "fields", k, i, index,
                              arg->kind == ACU_ARG_LIST
                                  ? ", a list to be written, are in the same memory"
                                  : " write the same memory");
-        ACUI_TRY(check_earlier(op, values, place, inside->fields[i].tensor));
+        ACUI_TRY(check_earlier(op, values, index, inside->fields[i].tensor));
     }
     return ACU_OK;
 }
 
-acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t place)
+acu_status acui_check_writes(const acu_op *op, const acu_val *values, size_t index)
 {
-    const acu_val *value = &values[place];
-    const acu_arg *arg = &op->u.call.args[place];
+    const acu_val *value = &values[index];
+    const acu_arg *arg = &op->u.call.args[index];
     if (acui_inside_of(arg))
-        return check_inside(op, values, place);
+        return check_inside(op, values, index);
     if (!(arg->access & ACU_WRITE) || (value->kind != ACU_TENSOR && value->kind != ACU_PARTITION))
         return ACU_OK;
     if (value->form == ACU_SHARED)
         return acui_fail(ACU_ERR_SHARED,
                          "argument %zu (%s) is shared, for reading only; take sole ownership with "
                          "acu_own, or write to a copy (acu_dup)",
-                         place, access_words(acui_arg_access_of(arg)));
-    return check_earlier(op, values, place, value->tensor);
+                         index, access_words(acui_arg_access_of(arg)));
+    return check_earlier(op, values, index, value->tensor);
 }

@@ -57,10 +57,10 @@ static void wait_for(void *user)
 
 /* ---- cached graphs --------------------------------------------------------------------------- */
 
-static bool form(void *user, acui_call_form *form)
+static bool key(void *user, acui_call_key *key)
 {
     const vendor_call *v = user;
-    *form = (acui_call_form){.data = v->data,
+    *key = (acui_call_key){.data = v->data,
                              .bytes = v->call.bytes,
                              .what = (uintptr_t)v->call.fn,
                              .fixed = v->call.repeats == ACUI_REPEATED_THERE};
@@ -173,7 +173,7 @@ acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t
                        acu_site site)
 {
     static const acui_own_call own = {
-        .begin = begin, .wait = wait_for, .form = form, .hold = hold, .let_go = let_go};
+        .begin = begin, .wait = wait_for, .key = key, .hold = hold, .let_go = let_go};
     vendor_call *v = acui_alloc(sizeof *v + call->bytes);
     if (!v) {
         for (size_t i = 0; i < count; i++)

@@ -72,7 +72,7 @@ static uint64_t mark(acu_stream *on)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&on->issue);
-    acu_status st = acui_stream_mark(on, ACUI_TELL_NOBODY, &number, NULL);
+    acu_status st = acui_stream_signal(on, ACUI_REPORT_NEVER, &number, NULL);
     acui_lock_give(&on->issue);
     acui_leave(&entered);
     assert_works(st);

@@ -85,7 +85,7 @@ static void marks_of_a_lost_device_end_without_success(void **state)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&stream->issue);
-    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
+    assert_works(acui_stream_signal(stream, ACUI_REPORT_NEVER, &number, NULL));
     acui_lock_give(&stream->issue);
     lose(device);
     size_t left = 9;
@@ -94,7 +94,8 @@ static void marks_of_a_lost_device_end_without_success(void **state)
     assert_false(acui_stream_passed(stream, number));
     acui_lock_take(&other->issue);
     assert_int_equal(acui_stream_after(other, stream, number), ACU_ERR_DEVICE_LOST);
-    assert_int_equal(acui_stream_mark(other, ACUI_TELL_NOBODY, &number, NULL), ACU_ERR_DEVICE_LOST);
+    assert_int_equal(acui_stream_signal(other, ACUI_REPORT_NEVER, &number, NULL),
+                     ACU_ERR_DEVICE_LOST);
     acui_lock_give(&other->issue);
     acui_leave(&entered);
     acu_stream_release(stream);
@@ -112,7 +113,7 @@ static void what_can_not_be_looked_at_for_good_is_lost(void **state)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&stream->issue);
-    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
+    assert_works(acui_stream_signal(stream, ACUI_REPORT_NEVER, &number, NULL));
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .from_then_on = true};
@@ -150,7 +151,7 @@ static void only_looks_in_a_row_count(void **state)
     test_gate_close(device, acu_stream_raw(stream));
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&stream->issue);
-    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
+    assert_works(acui_stream_signal(stream, ACUI_REPORT_NEVER, &number, NULL));
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     for (int i = 0; i < 4; i++) {
@@ -205,7 +206,7 @@ static void what_it_may_still_write_stays(void **state)
     uint64_t number;
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&stream->issue);
-    assert_works(acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL));
+    assert_works(acui_stream_signal(stream, ACUI_REPORT_NEVER, &number, NULL));
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     bool prompt = acui_stream_prompt(stream, stream->issued);

@@ -31,7 +31,7 @@ static uint64_t mark(void)
     uint64_t number = 0;
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&stream->issue);
-    acu_status st = acui_stream_mark(stream, ACUI_TELL_NOBODY, &number, NULL);
+    acu_status st = acui_stream_signal(stream, ACUI_REPORT_NEVER, &number, NULL);
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     assert_works(st);
@@ -144,7 +144,7 @@ static void making_marks_takes_few_queries(void **state)
     acu_driver_count_calls(true);
     for (int i = 0; i < 640; i++)
         mark();
-    assert_true(acu_driver_calls(ACU_CALL_EventQuery) <= 640 / (ACUI_FIRST_MARKS / 2));
+    assert_true(acu_driver_calls(ACU_CALL_EventQuery) <= 640 / (ACUI_FIRST_SIGNALS / 2));
     acu_driver_count_calls(false);
     await(640);
 }
@@ -177,24 +177,24 @@ static void a_mark_that_the_device_tells_of_gets_an_event_late(void **state)
     acu_stream *own = device->policy->streams[0];
     acui_entered entered;
     for (int shown = 0; shown < 2; shown++) {
-        uint64_t number = 0, told = 0;
+        uint64_t number = 0, armed = 0;
         assert_works(acui_enter(device, &entered));
         acui_lock_take(&own->issue);
         acu_driver_count_calls(true);
-        assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
-        assert_int_equal(acu_driver_calls(ACU_CALL_EventRecord), told && !shown ? 0 : 1);
+        assert_works(acui_stream_signal(own, ACUI_REPORT_ALWAYS, &number, &armed));
+        assert_int_equal(acu_driver_calls(ACU_CALL_EventRecord), armed && !shown ? 0 : 1);
         acui_lock_give(&own->issue);
         acui_lock_take(&other->issue);
         assert_works(acui_stream_after(other, own, number));
         acui_lock_give(&other->issue);
         acu_driver_count_calls(false);
         acui_lock_take(&own->issue);
-        assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
+        assert_works(acui_stream_signal(own, ACUI_REPORT_ALWAYS, &number, &armed));
         acui_lock_give(&own->issue);
         acui_leave(&entered);
         acu_stream_raw(own);
-        for (size_t i = 0; i < own->mark_count; i++)
-            assert_non_null(own->marks[(own->mark_first + i) & (own->mark_room - 1)].event);
+        for (size_t i = 0; i < own->signal_count; i++)
+            assert_non_null(own->signals[(own->signal_first + i) & (own->signal_room - 1)].event);
         while (!acui_stream_passed(own, number))
             assert_works(acui_stream_harvest(own, NULL));
         assert_works(acu_stream_wait(other, ACU_FOREVER));
@@ -204,15 +204,15 @@ static void a_mark_that_the_device_tells_of_gets_an_event_late(void **state)
 static uint64_t tell(acu_stream *own, acu_stream *behind, uint64_t after_that)
 {
     acui_entered entered;
-    uint64_t number = 0, told = 0;
+    uint64_t number = 0, armed = 0;
     assert_works(acui_enter(device, &entered));
     acui_lock_take(&own->issue);
     if (behind)
         assert_works(acui_stream_after(own, behind, after_that));
-    assert_works(acui_stream_mark(own, ACUI_TELL, &number, &told));
+    assert_works(acui_stream_signal(own, ACUI_REPORT_ALWAYS, &number, &armed));
     acui_lock_give(&own->issue);
     acui_leave(&entered);
-    return told ? number : 0;
+    return armed ? number : 0;
 }
 
 /* If the device itself reports marks, the driver is asked only whether something is wrong, which

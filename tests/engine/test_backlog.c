@@ -256,7 +256,7 @@ static void *settle(void *stream)
 static uint64_t turns_of(const acu_stream *stream)
 {
     acui_order_lock(acui_home_of(stream->device));
-    uint64_t turns = stream->engine.backlog.sides.changes;
+    uint64_t turns = stream->engine.backlog.epochs.changes;
     acui_order_unlock(acui_home_of(stream->device));
     return turns;
 }

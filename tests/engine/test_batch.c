@@ -186,7 +186,7 @@ static void go(bed *b, uint32_t c, uint32_t steps)
     assert_works(acu_graph_cache_wait(b->device));
 }
 
-/* Their forms were seen, and have their graphs. */
+/* Their signatures were seen, and have their graphs. */
 static void warm(bed *b, uint32_t steps)
 {
     for (uint32_t i = 0; i < 3; i++)
@@ -240,24 +240,24 @@ static void larger_ones_go_alone(void **state)
 static void how_many_depends_on_how_long(void **state)
 {
     (void)state;
-    const uint64_t form = UINT64_C(0x1234567812340001), other = form + (1 << 16);
-    assert_int_equal(acui_batch_most(&test_taught, form), 1); /* not known */
-    test_teach(form, 1, 0, ACU_US(90));
-    assert_int_equal(acui_batch_most(&test_taught, form), 1);
-    test_teach(form, 1, 0, ACU_US(40));
-    assert_int_equal(acui_batch_most(&test_taught, form), 2);
-    test_teach(form, 2, 0, ACU_US(40));
-    assert_int_equal(acui_batch_most(&test_taught, form), 4);
-    test_teach(form, ACUI_BATCH_MOST, 0, ACU_US(90));
-    assert_int_equal(acui_batch_most(&test_taught, form), ACUI_BATCH_MOST);
-    test_teach(form, 1, 0, ACU_MS(5)); /* found late: says little */
-    assert_int_equal(acui_batch_most(&test_taught, form), ACUI_BATCH_MOST);
-    test_teach(form, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
-    assert_int_equal(acui_batch_most(&test_taught, form), 8);
-    test_teach(form, 1, ACU_US(101), ACU_US(102));
-    assert_int_equal(acui_batch_most(&test_taught, form), 1);
+    const uint64_t signature = UINT64_C(0x1234567812340001), other = signature + (1 << 16);
+    assert_int_equal(acui_batch_most(&test_taught, signature), 1); /* not known */
+    test_teach(signature, 1, 0, ACU_US(90));
+    assert_int_equal(acui_batch_most(&test_taught, signature), 1);
+    test_teach(signature, 1, 0, ACU_US(40));
+    assert_int_equal(acui_batch_most(&test_taught, signature), 2);
+    test_teach(signature, 2, 0, ACU_US(40));
+    assert_int_equal(acui_batch_most(&test_taught, signature), 4);
+    test_teach(signature, ACUI_BATCH_MOST, 0, ACU_US(90));
+    assert_int_equal(acui_batch_most(&test_taught, signature), ACUI_BATCH_MOST);
+    test_teach(signature, 1, 0, ACU_MS(5)); /* found late: says little */
+    assert_int_equal(acui_batch_most(&test_taught, signature), ACUI_BATCH_MOST);
+    test_teach(signature, 16, ACU_US(140), ACU_MS(5)); /* not over after 140 us */
+    assert_int_equal(acui_batch_most(&test_taught, signature), 8);
+    test_teach(signature, 1, ACU_US(101), ACU_US(102));
+    assert_int_equal(acui_batch_most(&test_taught, signature), 1);
     test_teach(other, 1, 0, ACU_US(3)); /* in the same place, if there were just one */
-    assert_int_equal(acui_batch_most(&test_taught, form), 1);
+    assert_int_equal(acui_batch_most(&test_taught, signature), 1);
     assert_int_equal(acui_batch_most(&test_taught, other), ACUI_BATCH_MOST);
 }
 
@@ -265,15 +265,15 @@ static void some_forms_may_come_in_turn(void **state)
 {
     (void)state;
     enum { FORMS = 8 };
-    const uint64_t form = UINT64_C(0x2345678923450001), apart = UINT64_C(1) << 32;
+    const uint64_t signature = UINT64_C(0x2345678923450001), apart = UINT64_C(1) << 32;
     for (int turn = 0; turn < 2; turn++)
         for (uint64_t i = 0; i <= FORMS; i++)
-            test_teach(form + i * apart, 1, 0, ACU_US(i % 2 ? 3 : 40));
+            test_teach(signature + i * apart, 1, 0, ACU_US(i % 2 ? 3 : 40));
     for (uint64_t i = 1; i <= FORMS; i++)
-        assert_int_equal(acui_batch_most(&test_taught, form + i * apart),
+        assert_int_equal(acui_batch_most(&test_taught, signature + i * apart),
                          i % 2 ? ACUI_BATCH_MOST : 2);
     /* Nine are more than there is room for. */
-    assert_int_equal(acui_batch_most(&test_taught, form), 1);
+    assert_int_equal(acui_batch_most(&test_taught, signature), 1);
 }
 
 static void what_depends_on_each_other_stays_in_order(void **state)

@@ -84,7 +84,7 @@ static void streams_and_waits(void **state)
     acu_future *again = submit_on(device, acu_copy(y, x), b, NULL);
     acu_future *writes = submit_on(device, acu_fill(x, acu_u32(2)), a, NULL);
     explain(first, ACU_EXPLAIN_TEXT);
-    says("submission \"first\": 1 part, in flight|part 1: device 0, stream |, mark 1|0 fill|test_explain.c:");
+    says("submission \"first\": 1 part, in flight|part 1: device 0, stream |, signal 1|0 fill|test_explain.c:");
     unsigned number;
     assert_int_equal(sscanf(strstr(text, ", stream "), ", stream %u", &number), 1);
     explain(reads, ACU_EXPLAIN_TEXT);
@@ -202,7 +202,7 @@ static void graphs_and_why_not(void **state)
     acu_kernel *kernel = test_kernel(device, test_explain_ptx, "add");
     acu_tensor *x = zeros(device);
     explain_one(device, two(kernel, x, 1));
-    says("nodes 0 to 1: directly; its form was not seen before|0 launch add|1 launch add|, after 0");
+    says("nodes 0 to 1: directly; its signature was not seen before|0 launch add|1 launch add|, after 0");
     explain_one(device, two(kernel, x, 1));
     assert_works(acu_graph_cache_wait(device));
     explain_one(device, two(kernel, x, 1));
@@ -238,7 +238,7 @@ static void warm_submissions_have_graphs_made(void **state)
 }
 
 /* The same nodes, each with as many predecessors, but other ones. */
-static void forms_differ_in_what_comes_behind_what(void **state)
+static void signatures_differ_in_what_comes_behind_what(void **state)
 {
     (void)state;
     acu_device *device = test_open();
@@ -250,7 +250,7 @@ static void forms_differ_in_what_comes_behind_what(void **state)
         assert_works(acu_graph_cache_wait(device));
         if (turn > 1)
             says(turn < 3 ? "an executable graph|, after 0\n"
-                          : "its form was not seen before|, after 1\n");
+                          : "its signature was not seen before|, after 1\n");
     }
     acu_tensor_release(x);
     acu_tensor_release(y);
@@ -312,7 +312,7 @@ static void branches(void **state)
     acu_tensor *x = zeros(device), *y = zeros(device);
     acu_op *ops[] = {add(kernel, x, 1), add(kernel, y, 1)};
     explain_one(device, acu_op_zip(ops, 2, ACU_SITE));
-    says("its form was not seen before; on 2 streams|0 launch|1 launch");
+    says("its signature was not seen before; on 2 streams|0 launch|1 launch");
     says_not("after 0");
     acu_tensor_release(x);
     acu_tensor_release(y);
@@ -448,7 +448,7 @@ int main(void)
         cmocka_unit_test(parts_that_are_not_issued_say_so),
         cmocka_unit_test(graphs_and_why_not),
         cmocka_unit_test(warm_submissions_have_graphs_made),
-        cmocka_unit_test(forms_differ_in_what_comes_behind_what),
+        cmocka_unit_test(signatures_differ_in_what_comes_behind_what),
         cmocka_unit_test(order_inside_a_part),
         cmocka_unit_test(in_order_on_one_stream),
         cmocka_unit_test(branches),

@@ -427,7 +427,7 @@ static void attributes_are_part_of_the_form(void **state)
             assert_works(acu_graph_cache_wait(b.device));
         }
         if (acu_driver_has(ACU_CALL_GraphInstantiateWithFlags)) {
-            assert_int_equal(counts(b.device).forms, which + 1);
+            assert_int_equal(counts(b.device).signatures, which + 1);
             assert_int_equal(counts(b.device).hits, which + 1);
         }
     }
@@ -474,7 +474,7 @@ static void clusters_are_served(void **state)
         assert_memory_equal(got, want, sizeof want);
         assert_works(acu_graph_cache_wait(b.device));
     }
-    assert_int_equal(counts(b.device).forms, 2);
+    assert_int_equal(counts(b.device).signatures, 2);
     assert_int_equal(counts(b.device).hits, TURNS - 4);
     acu_kernel_release(kernel);
     end(&b);
@@ -596,7 +596,7 @@ static void one_stream_means_one_behind_the_other(void **state)
         op = acu_zip(one_step(b.step, b.z, b.x, 1), one_step(b.step, y, b.x, 1));
         assert_works(acu_sync(b.device, op, NULL));
         assert_works(acu_graph_cache_wait(b.device));
-        forms = counts(b.device).forms;
+        forms = counts(b.device).signatures;
     }
     assert_int_equal(forms, 2);
     acu_policy_release(single);
@@ -785,10 +785,10 @@ static void graphs_in_flight_leave_too(void **state)
     assert_int_equal(counts(b.device).execs, 2);
     submit_forms(&b, &on, LENGTHS);
     assert_int_equal(counts(b.device).execs, 2);
-    assert_int_equal(counts(b.device).forms, 2);
+    assert_int_equal(counts(b.device).signatures, 2);
     assert_works(acu_graph_cache_limit(b.device, 0));
     assert_int_equal(counts(b.device).execs, 0);
-    assert_int_equal(counts(b.device).forms, 0);
+    assert_int_equal(counts(b.device).signatures, 0);
     test_gate_open();
     assert_works(acu_stream_wait(stream, ACU_FOREVER));
     acu_stream_release(stream);
@@ -800,9 +800,9 @@ static void a_module_takes_its_graphs_along(void **state)
     (void)state;
     bed b = begin();
     warm(&b, 1);
-    assert_int_equal(counts(b.device).forms, 1);
+    assert_int_equal(counts(b.device).signatures, 1);
     acu_kernel_release(b.step); /* the module goes with it */
-    assert_int_equal(counts(b.device).forms, 0);
+    assert_int_equal(counts(b.device).signatures, 0);
     assert_int_equal(counts(b.device).execs, 0);
     b.step = test_kernel(b.device, test_graphs_ptx, "step");
     warm(&b, 1);

@@ -33,7 +33,7 @@ static void reset(void)
 static void give(message *m)
 {
     uint64_t place;
-    while (!(place = acui_handover_place(&ring)))
+    while (!(place = acui_handover_claim(&ring)))
         acui_passage_await(&passed, acui_handover_given(&ring) - ACUI_HANDOVER_PLACES + 1,
                            ACU_FOREVER);
     m->place = place;
@@ -136,15 +136,15 @@ static void full_and_late(void **state)
     reset();
     acui_handed what = {.op = NULL};
     for (uint64_t i = 1; i <= ACUI_HANDOVER_PLACES; i++) {
-        assert_int_equal(acui_handover_place(&ring), i);
+        assert_int_equal(acui_handover_claim(&ring), i);
         acui_handover_open(&ring, i, &what);
     }
-    assert_int_equal(acui_handover_place(&ring), 0);
+    assert_int_equal(acui_handover_claim(&ring), 0);
     assert_int_equal(acui_handover_given(&ring), ACUI_HANDOVER_PLACES);
     assert_true(acui_handover_take(&ring, &what));
-    uint64_t a = acui_handover_place(&ring);
+    uint64_t a = acui_handover_claim(&ring);
     assert_int_equal(a, ACUI_HANDOVER_PLACES + 1);
-    assert_int_equal(acui_handover_place(&ring), 0);
+    assert_int_equal(acui_handover_claim(&ring), 0);
     while (acui_handover_take(&ring, &what)) { /* up to the one that is not open */
     }
     assert_int_equal(ring.taken, ACUI_HANDOVER_PLACES);

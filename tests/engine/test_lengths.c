@@ -22,30 +22,30 @@ static bool doubt;
 static acu_device none; /* of streams that exist here only; it has ordinal 0, as the real one */
 
 /* What a task is expected to take that was last looked at when it had run for `looked`. */
-static uint64_t next(uint64_t form, uint64_t looked)
+static uint64_t next(uint64_t signature, uint64_t looked)
 {
     acui_flight_lock(&acui_flights[0]);
-    uint64_t ns = acui_lengths_next(&acui_flights[0], form, looked, &doubt);
+    uint64_t ns = acui_lengths_next(&acui_flights[0], signature, looked, &doubt);
     acui_flight_unlock(&acui_flights[0]);
     return ns;
 }
 
-static void learn_late(uint64_t form, uint64_t ns, uint64_t slack, uint64_t late)
+static void learn_late(uint64_t signature, uint64_t ns, uint64_t slack, uint64_t late)
 {
     acui_flight_lock(&acui_flights[0]);
-    acui_lengths_learn(&acui_flights[0], form, ns, slack, late);
+    acui_lengths_learn(&acui_flights[0], signature, ns, slack, late);
     acui_flight_unlock(&acui_flights[0]);
 }
 
-static void learn(uint64_t form, uint64_t ns, uint64_t slack)
+static void learn(uint64_t signature, uint64_t ns, uint64_t slack)
 {
-    learn_late(form, ns, slack, 0);
+    learn_late(signature, ns, slack, 0);
 }
 
 /* Forms whose numbers differ by less than SETS are in different sets, so that none displaces
  * another. */
 enum { SETS = 128 };
-static uint64_t form(unsigned number)
+static uint64_t signature(unsigned number)
 {
     return (uint64_t)number << 20 | 1;
 }
@@ -53,29 +53,29 @@ static uint64_t form(unsigned number)
 static void one_length(void **state)
 {
     (void)state;
-    learn(form(1), ACU_MS(5), 0);
-    assert_int_equal(next(form(1), 0), 0); /* once is not enough */
-    learn(form(1), ACU_MS(5) + ACU_US(10), 0);
-    assert_int_equal(next(form(1), 0), ACU_MS(5));
-    assert_int_equal(next(form(1), ACU_MS(6)), 0); /* it has outlasted what is known */
-    assert_int_equal(next(form(2), 0), 0);
+    learn(signature(1), ACU_MS(5), 0);
+    assert_int_equal(next(signature(1), 0), 0); /* once is not enough */
+    learn(signature(1), ACU_MS(5) + ACU_US(10), 0);
+    assert_int_equal(next(signature(1), 0), ACU_MS(5));
+    assert_int_equal(next(signature(1), ACU_MS(6)), 0); /* it has outlasted what is known */
+    assert_int_equal(next(signature(2), 0), 0);
 }
 
 static void two_in_turn(void **state)
 {
     (void)state;
     for (int i = 0; i < 12; i++)
-        learn(form(3), ACU_MS(i % 2 ? 2 : 8), 0);
-    assert_int_equal(next(form(3), 0), ACU_MS(2)); /* the shorter first */
-    assert_int_equal(next(form(3), ACU_MS(3)), ACU_MS(8));
+        learn(signature(3), ACU_MS(i % 2 ? 2 : 8), 0);
+    assert_int_equal(next(signature(3), 0), ACU_MS(2)); /* the shorter first */
+    assert_int_equal(next(signature(3), ACU_MS(3)), ACU_MS(8));
 }
 
 static void what_varies_widely_is_not_expected(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 200; i++) {
-        learn(form(4), ACU_US(4000 + 2500 * (i * 7 % 9)), 0);
-        assert_int_equal(i < 8 ? 0 : next(form(4), 0), 0);
+        learn(signature(4), ACU_US(4000 + 2500 * (i * 7 % 9)), 0);
+        assert_int_equal(i < 8 ? 0 : next(signature(4), 0), 0);
     }
 }
 
@@ -85,12 +85,12 @@ static void what_only_the_driver_reports_is_expected(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 40; i++) {
-        learn(form(11), ACU_US(686 + 40 + 37 * i % 60), ACUI_LATE);
+        learn(signature(11), ACU_US(686 + 40 + 37 * i % 60), ACUI_LATE);
         if (i > 0)
-            assert_in_range(next(form(11), 0), ACU_US(560), ACU_US(686));
+            assert_in_range(next(signature(11), 0), ACU_US(560), ACU_US(686));
     }
-    learn_late(form(11), ACU_US(686), 0, ACU_US(100));
-    assert_int_equal(next(form(11), 0), ACU_US(686));
+    learn_late(signature(11), ACU_US(686), 0, ACU_US(100));
+    assert_int_equal(next(signature(11), 0), ACU_US(686));
 }
 
 /* After long work, threads poll for short work again. */
@@ -115,22 +115,22 @@ static void what_was_missed_is_in_doubt(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++)
-        learn(form(5), ACU_MS(5), 0);
-    assert_int_equal(next(form(5), 0), ACU_MS(5));
+        learn(signature(5), ACU_MS(5), 0);
+    assert_int_equal(next(signature(5), 0), ACU_MS(5));
     assert_false(doubt);
-    learn_late(form(5), ACU_MS(5), ACU_MS(5), ACU_US(10));
-    assert_in_range(next(form(5), 0), ACU_MS(5) - ACU_US(150), ACU_MS(5) - ACU_US(50));
+    learn_late(signature(5), ACU_MS(5), ACU_MS(5), ACU_US(10));
+    assert_in_range(next(signature(5), 0), ACU_MS(5) - ACU_US(150), ACU_MS(5) - ACU_US(50));
     assert_true(doubt);
     for (int i = 0; i < 8; i++)
-        learn(form(5), ACU_MS(5), 0);
-    assert_int_equal(next(form(5), 0), ACU_MS(5));
+        learn(signature(5), ACU_MS(5), 0);
+    assert_int_equal(next(signature(5), 0), ACU_MS(5));
     assert_false(doubt);
     /* However late a timer wakes the thread up: the length did not grow. */
     for (int i = 0; i < 8; i++) {
-        learn_late(form(13), ACU_MS(5) + ACU_US(400), ACU_MS(5), ACU_US(460));
-        learn(form(13), ACU_MS(5) + ACU_US(50), ACUI_LATE);
+        learn_late(signature(13), ACU_MS(5) + ACU_US(400), ACU_MS(5), ACU_US(460));
+        learn(signature(13), ACU_MS(5) + ACU_US(50), ACUI_LATE);
     }
-    assert_in_range(next(form(13), 0), ACU_MS(4), ACU_MS(5));
+    assert_in_range(next(signature(13), 0), ACU_MS(4), ACU_MS(5));
 }
 
 /* ... but if it was looked at in vain at the time that was planned, it does take longer. */
@@ -138,10 +138,10 @@ static void what_takes_longer_is_learned(void **state)
 {
     (void)state;
     for (int i = 0; i < 8; i++)
-        learn(form(7), ACU_MS(5), 0);
+        learn(signature(7), ACU_MS(5), 0);
     for (int i = 0; i < 8; i++)
-        learn_late(form(7), ACU_MS(9), ACUI_LATE, ACU_MS(4) + ACU_US(30));
-    assert_in_range(next(form(7), 0), ACU_MS(9) - ACU_US(100), ACU_MS(9));
+        learn_late(signature(7), ACU_MS(9), ACUI_LATE, ACU_MS(4) + ACU_US(30));
+    assert_in_range(next(signature(7), 0), ACU_MS(9) - ACU_US(100), ACU_MS(9));
 }
 
 /* A length that was not seen sharply is replaced by one that was. */
@@ -149,10 +149,10 @@ static void a_rough_length_is_no_length_of_its_own(void **state)
 {
     (void)state;
     for (int i = 0; i < 7; i++)
-        learn(form(9), ACU_US(600 + 10 * i), ACU_US(90));
-    learn(form(9), ACU_US(610), 0);
-    assert_int_equal(next(form(9), 0), ACU_US(610));
-    assert_int_equal(next(form(9), ACU_US(640)), 0);
+        learn(signature(9), ACU_US(600 + 10 * i), ACU_US(90));
+    learn(signature(9), ACU_US(610), 0);
+    assert_int_equal(next(signature(9), 0), ACU_US(610));
+    assert_int_equal(next(signature(9), ACU_US(640)), 0);
 }
 
 /* Looking at the time of each known length costs a wake-up. */
@@ -160,11 +160,11 @@ static void what_never_comes_again_is_forgotten(void **state)
 {
     (void)state;
     for (int i = 0; i < 12; i++)
-        learn(form(10), ACU_MS(i % 2 ? 2 : 8), 0);
+        learn(signature(10), ACU_MS(i % 2 ? 2 : 8), 0);
     for (int i = 0; i < ACUI_LENGTHS; i++)
-        learn(form(10), ACU_MS(8), 0);
-    assert_int_equal(next(form(10), 0), ACU_MS(8));
-    assert_int_equal(next(form(10), ACU_MS(9)), 0);
+        learn(signature(10), ACU_MS(8), 0);
+    assert_int_equal(next(signature(10), 0), ACU_MS(8));
+    assert_int_equal(next(signature(10), ACU_MS(9)), 0);
 }
 
 /* Where nothing is expected, such short work is polled for all the same, since a sleep would take
@@ -175,38 +175,39 @@ static void short_work_is_polled_for(void **state)
     enum { SHORT = 41, LONG };
     uint64_t now = ACU_MS(1000);
     for (int i = 0; i < 8; i++) {
-        learn(form(SHORT), ACU_US(i == 7 ? 50 : 140), 0);
-        learn(form(LONG), ACU_MS(5), 0);
+        learn(signature(SHORT), ACU_US(i == 7 ? 50 : 140), 0);
+        learn(signature(LONG), ACU_MS(5), 0);
     }
-    assert_int_equal(acui_lengths_short(&acui_flights[0], form(LONG)), 0);
-    assert_int_equal(next(form(SHORT), 0), 0);
-    acui_task task = {.form = form(SHORT), .flight.issued_at = now};
+    assert_int_equal(acui_lengths_short(&acui_flights[0], signature(LONG)), 0);
+    assert_int_equal(next(signature(SHORT), 0), 0);
+    acui_task task = {.signature = signature(SHORT), .flight.issued_at = now};
     acu_stream stream = {.device = &none, .engine.first_task = &task};
     acui_flight_lock(&acui_flights[0]);
     for (now += ACU_US(10); now < task.flight.issued_at + ACU_US(120); now += ACU_US(10))
         assert_int_equal(acui_flight_next_look(&stream, now, 0), now);
     acui_flight_unlock(&acui_flights[0]);
-    assert_in_range(acui_lengths_short(&acui_flights[0], form(SHORT)), ACU_US(120), ACU_US(200));
-    learn(form(SHORT), ACU_US(400), 0); /* now the work may take that long */
-    assert_int_equal(acui_lengths_short(&acui_flights[0], form(SHORT)), 0);
+    assert_in_range(acui_lengths_short(&acui_flights[0], signature(SHORT)), ACU_US(120),
+                    ACU_US(200));
+    learn(signature(SHORT), ACU_US(400), 0); /* now the work may take that long */
+    assert_int_equal(acui_lengths_short(&acui_flights[0], signature(SHORT)), 0);
 }
 
-/* All of these forms fall into the same set. A fifth one displaces one of them. */
+/* All of these signatures fall into the same set. A fifth one displaces one of them. */
 static void some_forms_may_come_in_turn(void **state)
 {
     (void)state;
     enum { FORMS = 4 };
     for (int turn = 0; turn < 3; turn++)
         for (unsigned i = 0; i < FORMS; i++)
-            learn(form(50 + i * SETS), ACU_MS(3 + i), 0);
+            learn(signature(50 + i * SETS), ACU_MS(3 + i), 0);
     for (unsigned i = 0; i < FORMS; i++)
-        assert_int_equal(next(form(50 + i * SETS), 0), ACU_MS(3 + i));
-    learn(form(50), ACU_MS(3), 0);
+        assert_int_equal(next(signature(50 + i * SETS), 0), ACU_MS(3 + i));
+    learn(signature(50), ACU_MS(3), 0);
     for (int turn = 0; turn < 2; turn++)
-        learn(form(50 + FORMS * SETS), ACU_MS(9), 0);
-    assert_int_equal(next(form(50 + FORMS * SETS), 0), ACU_MS(9));
-    assert_int_equal(next(form(50), 0), ACU_MS(3));
-    assert_int_equal(next(form(50 + SETS), 0), 0); /* the one that was seen longest ago */
+        learn(signature(50 + FORMS * SETS), ACU_MS(9), 0);
+    assert_int_equal(next(signature(50 + FORMS * SETS), 0), ACU_MS(9));
+    assert_int_equal(next(signature(50), 0), ACU_MS(3));
+    assert_int_equal(next(signature(50 + SETS), 0), 0); /* the one that was seen longest ago */
 }
 
 /* A submission that does not end before the gate opens, so that the test can ask when to look at
@@ -215,10 +216,10 @@ typedef struct gated {
     acu_device *device;
     acu_stream *stream;
     acu_future *future;
-    uint64_t form, begin;
+    uint64_t signature, begin;
 } gated;
 
-/* All of one form. */
+/* All of one signature. */
 static void gated_submit(gated *g)
 {
     acu_submit_options options = {.size = sizeof options, .stream = g->stream};
@@ -232,7 +233,7 @@ static gated gated_new(void)
     assert_works(acu_stream_create(g.device, 0, &g.stream));
     gated_submit(&g);
     acui_flight_lock(&acui_flights[0]);
-    g.form = acui_form_of(g.stream->engine.first_task);
+    g.signature = acui_task_signature(g.stream->engine.first_task);
     g.begin = g.stream->engine.first_task->flight.issued_at + ACU_MS(1);
     acui_flight_unlock(&acui_flights[0]);
     return g;
@@ -256,7 +257,7 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
     gated g = gated_new();
     uint64_t end = g.begin - ACU_MS(1) + ACU_MS(20), next[3];
     for (int i = 0; i < 30; i++)
-        learn(g.form, ACU_MS(20), 0);
+        learn(g.signature, ACU_MS(20), 0);
     for (int turn = 0; turn < 3; turn++) {
         /* Held until the figure is used: the reactor wakes up too, and reports how late. */
         acui_flight_lock(&acui_flights[0]);
@@ -276,8 +277,8 @@ static void a_foreseen_end_is_not_slept_for(void **state)
 {
     (void)state;
     gated g = gated_new();
-    for (int i = 0; i < 150; i++) /* other tests have other lengths of this form */
-        learn(g.form, ACU_SECONDS(10), 0);
+    for (int i = 0; i < 150; i++) /* other tests have other lengths of this signature */
+        learn(g.signature, ACU_SECONDS(10), 0);
     acui_flight_lock(&acui_flights[0]);
     uint64_t next = acui_flight_next_look(g.stream, g.begin, 0);
     uint64_t last = acui_flight_next_look(g.stream, g.begin + ACU_SECONDS(10) - ACU_MS(100), 0);
@@ -315,7 +316,7 @@ static void case_fault(void **state)
     assert_works(acu_future_wait(g.future, ACU_FOREVER));
     acu_future_release(g.future);
     for (int i = 0; i < 150; i++)
-        learn(g.form, ACU_SECONDS(10000), 0);
+        learn(g.signature, ACU_SECONDS(10000), 0);
     gated_submit(&g);
     assert_works(acu_future_when_complete(g.future, NULL, 0, note, ACU_USER(&status)));
     test_threads_rest();
@@ -354,7 +355,7 @@ static uint64_t lateness(const gated *g, uint64_t length)
             looked = end;
     }
     uint64_t planned = g->stream->engine.planned;
-    acui_lengths_learn(&acui_flights[0], g->form, now - begin, now - looked,
+    acui_lengths_learn(&acui_flights[0], g->signature, now - begin, now - looked,
                        planned && planned <= now ? now - planned + 1 : 0);
     g->stream->engine.planned = 0;
     acui_flight_unlock(&acui_flights[0]);
@@ -367,7 +368,7 @@ static void what_became_much_shorter_is_found_soon(void **state)
     (void)state;
     gated g = gated_new();
     for (int i = 0; i < 30; i++)
-        learn(g.form, ACU_MS(20), 0);
+        learn(g.signature, ACU_MS(20), 0);
     for (int i = 0; i < 8; i++) {
         lateness(&g, ACU_MS(1));
         lateness(&g, ACU_MS(20));
@@ -396,8 +397,8 @@ static uint64_t between(uint64_t least, uint64_t most)
     return least + (most - least) / 1000 * ((drawn >> 16 & 0xffff) % 1000);
 }
 
-/* Work of a form of its own, which began at a time that only the test knows. A thread that waits in
- * the driver counts as there already. */
+/* Work of a signature of its own, which began at a time that only the test knows. A thread that
+ * waits in the driver counts as there already. */
 typedef struct simulated {
     acui_task task;
     acu_stream stream;
@@ -407,10 +408,9 @@ typedef struct simulated {
 
 static void simulate(simulated *work, unsigned number)
 {
-    *work = (simulated){.task = {.form = form(number),
-                                 .flight.issued_at = ACU_MS(1000),
-                                 .number = 1},
-                        .stream = {.device = &none, .engine.waited_for = 1}};
+    *work = (simulated){
+        .task = {.signature = signature(number), .flight.issued_at = ACU_MS(1000), .number = 1},
+        .stream = {.device = &none, .engine.waited_for = 1}};
     work->stream.engine.first_task = &work->task;
     drawn = 1;
 }
@@ -444,7 +444,7 @@ static void wait_once(simulated *work, uint64_t length, outcome *o)
     if (blocked)
         now = end + DRIVER_LATE;
     uint64_t planned = stream->engine.planned;
-    acui_lengths_learn(&acui_flights[0], work->task.form, now - begin,
+    acui_lengths_learn(&acui_flights[0], work->task.signature, now - begin,
                        blocked ? ACUI_LATE : now - looked,
                        planned && planned <= now ? now - planned + 1 : 0);
     stream->engine.planned = 0;
@@ -484,8 +484,8 @@ static void a_look_that_is_due_stays_due(void **state)
     uint64_t begin = ACU_MS(1000), next[4];
     static const uint64_t at[] = {ACU_US(100), ACU_MS(4), ACU_US(7000), ACU_MS(5)};
     for (unsigned i = 0; i < 8; i++)
-        learn(form(TWO), ACU_MS(i % 2 ? 4 : 8), 0);
-    acui_task task = {.form = form(TWO), .flight.issued_at = begin};
+        learn(signature(TWO), ACU_MS(i % 2 ? 4 : 8), 0);
+    acui_task task = {.signature = signature(TWO), .flight.issued_at = begin};
     acu_stream stream = {.device = &none, .engine.first_task = &task};
     acui_flight_lock(&acui_flights[0]);
     for (int i = 0; i < 4; i++) {
@@ -507,8 +507,8 @@ static void looks_for_a_fault_stay_due(void **state)
     enum { LONG = 80 };
     uint64_t begin = ACU_MS(1000);
     for (int i = 0; i < 8; i++)
-        learn(form(LONG), ACU_SECONDS(1), 0);
-    acui_task task = {.form = form(LONG), .flight.issued_at = begin};
+        learn(signature(LONG), ACU_SECONDS(1), 0);
+    acui_task task = {.signature = signature(LONG), .flight.issued_at = begin};
     acu_stream stream = {.device = &none, .engine.first_task = &task};
     acui_flight_lock(&acui_flights[0]);
     acui_looked(&stream, begin + ACU_MS(1));
@@ -612,9 +612,9 @@ static void what_varies_widely_or_takes_long_is_left_to_the_driver(void **state)
     assert_in_range(longer.blocked, 100, 200);
 }
 
-/* ---- forms ---- */
+/* ---- signatures ---- */
 
-/* The form of the work on the stream, while that waits at the gate. */
+/* The signature of the work on the stream, while that waits at the gate. */
 static uint64_t form_of(const gated *g, acu_op *op)
 {
     acu_future *future;
@@ -622,12 +622,12 @@ static uint64_t form_of(const gated *g, acu_op *op)
     test_gate_close(g->device, acu_stream_raw(g->stream));
     assert_works(acu_submit(g->device, op, &options, &future));
     acui_flight_lock(&acui_flights[0]);
-    uint64_t form = acui_form_of(g->stream->engine.first_task);
+    uint64_t signature = acui_task_signature(g->stream->engine.first_task);
     acui_flight_unlock(&acui_flights[0]);
     test_gate_open();
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);
-    return form;
+    return signature;
 }
 
 /* The same number of bytes takes another time over the bus than within a device. */
@@ -846,30 +846,30 @@ static void who_can_not_block_is_told_all_the_same(void **state)
     let_go(&h);
 }
 
-/* ---- forms ---- */
+/* ---- signatures ---- */
 
-static bool form_of_call(void *user, acui_call_form *of)
+static bool key_of_call(void *user, acui_call_key *of)
 {
-    *of = (acui_call_form){.data = user, .bytes = sizeof(int), .what = 1};
+    *of = (acui_call_key){.data = user, .bytes = sizeof(int), .what = 1};
     return true;
 }
 
 /* One line of a program may call a library for many shapes: each has lengths of its own. */
-static void calls_of_a_library_have_forms(void **state)
+static void calls_of_a_library_have_signatures(void **state)
 {
     (void)state;
-    static const acui_own_call own = {.form = form_of_call};
+    static const acui_own_call own = {.key = key_of_call};
     int shapes[] = {5, 6, 5};
-    uint64_t forms[3];
+    uint64_t signatures[3];
     for (int i = 0; i < 3; i++) {
         acu_op op = {.u.call.own = &own, .user.data = &shapes[i]};
         acui_node node = {.kind = ACUI_NODE_FOREIGN, .site = ACU_SITE, .u.call.op = &op};
         acui_node *nodes[] = {&node};
         acui_task task = {.nodes = nodes, .count = 1};
-        forms[i] = acui_form_of(&task);
+        signatures[i] = acui_task_signature(&task);
     }
-    assert_true(forms[0] == forms[2]);
-    assert_true(forms[0] != forms[1]);
+    assert_true(signatures[0] == signatures[2]);
+    assert_true(signatures[0] != signatures[1]);
 }
 
 int main(int count, char **arguments)
@@ -879,7 +879,7 @@ int main(int count, char **arguments)
         return test_run_case(cases, 1, arguments[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_length),
-        cmocka_unit_test(calls_of_a_library_have_forms),
+        cmocka_unit_test(calls_of_a_library_have_signatures),
         cmocka_unit_test(two_in_turn),
         cmocka_unit_test(what_varies_widely_is_not_expected),
         cmocka_unit_test(what_only_the_driver_reports_is_expected),

@@ -70,7 +70,7 @@ static void use_timeline(acu_device *device)
     if (!step(acui_enter(device, &entered)))
         return;
     acui_lock_take(&a->issue);
-    bool marked = step(acui_stream_mark(a, ACUI_TELL_NOBODY, &number, NULL));
+    bool marked = step(acui_stream_signal(a, ACUI_REPORT_NEVER, &number, NULL));
     acui_lock_give(&a->issue);
     if (marked) {
         acui_lock_take(&b->issue);

@@ -86,10 +86,10 @@ static bool comes_behind(const acui_task *task)
     return task >= behind && task < behind + TASKS;
 }
 
-unsigned acui_batch_most(const acu_device *of, uint64_t form)
+unsigned acui_batch_most(const acu_device *of, uint64_t signature)
 {
     (void)of;
-    return form == 3 ? 1 : ACUI_BATCH_MOST;
+    return signature == 3 ? 1 : ACUI_BATCH_MOST;
 }
 
 /* Takes a while; then what came behind a task can go. */
@@ -105,7 +105,7 @@ acui_task *acui_issue_all(acui_task *const *all, size_t count)
         int k = index_of(all[i]);
         if (issued[k]++ || dropped[k])
             explore_fail("task %d is issued twice", k);
-        if (all[i]->form != all[0]->form || (count > 1 && all[i]->way != ACUI_WAY_BATCH))
+        if (all[i]->signature != all[0]->signature || (count > 1 && all[i]->way != ACUI_WAY_BATCH))
             explore_fail("tasks are in one batch that may not be");
         if (some_follow) {
             behind[k].next_listed = freed;
@@ -191,9 +191,11 @@ static void start(void)
     memset(ran, 0, sizeof ran);
     some_follow = calls_back = plain = large = in_time = false;
     told = fewer = 0;
-    for (int i = 0; i < TASKS; i++) /* of two forms */
-        tasks[i] = (acui_task){.device = &device, .stream = &stream,
-                               .way = ACUI_WAY_BATCH, .form = 1 + (uint64_t)(i == 1),
+    for (int i = 0; i < TASKS; i++) /* of two signatures */
+        tasks[i] = (acui_task){.device = &device,
+                               .stream = &stream,
+                               .way = ACUI_WAY_BATCH,
+                               .signature = 1 + (uint64_t)(i == 1),
                                .submission = &submissions[i]};
 }
 
@@ -251,9 +253,9 @@ static void has_gone(int i)
 static void nothing_is_left(void)
 {
     if (queue->count || queue->consumers || queue->drains || queue->open || queue->barred ||
-        queue->alone)
+        queue->single)
         explore_fail("%u are left, of which %u go alone", (unsigned)queue->count,
-                     (unsigned)queue->alone);
+                     (unsigned)queue->single);
 }
 
 static void all_have_gone(void)

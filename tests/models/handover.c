@@ -50,7 +50,7 @@ static void give(uintptr_t what)
 {
     acui_handed handed = {.op = (struct acu_op *)what};
     uint64_t place;
-    while (!(place = acui_handover_place(&ring)))
+    while (!(place = acui_handover_claim(&ring)))
         acui_passage_await(&passed, acui_handover_given(&ring) - ACUI_HANDOVER_PLACES + 1,
                            UINT64_MAX);
     if (place > MOST || given[place])

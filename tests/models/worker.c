@@ -37,7 +37,10 @@ void acui_run_tasks(acui_task *task) { (void)task; }
 void acui_memory_going(acui_task *task) { (void)task; }
 void acui_count_operations(const acui_task *task, bool done) { (void)task, (void)done; }
 void acui_done_announce(void) {}
-void acui_story_issue(const acui_task *task) { (void)task; }
+void acui_record_issue(const acui_task *task)
+{
+    (void)task;
+}
 acu_status acui_reactor_start(void) { return ACU_OK; }
 void acui_task_fail(acui_task *task, acui_fault *fault) { (void)task, (void)fault; }
 void acui_turn_comes(const acui_task *task) { (void)task; }

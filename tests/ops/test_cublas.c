@@ -606,7 +606,7 @@ static void explained(void **state)
     assert_works(acu_future_wait(future, ACU_FOREVER));
     assert_works(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
     assert_non_null(strstr(text, "launch matmul"));
-    assert_non_null(strstr(text, "directly; its form was not seen before"));
+    assert_non_null(strstr(text, "directly; its signature was not seen before"));
     acu_future_release(future);
     close_all(device);
 }

@@ -13,16 +13,16 @@
 
 #include <sched.h>
 
-/* Teaches that `count` tasks of the form were all over after `ns`, and the first one not at
+/* Teaches that `count` tasks of the signature were all over after `ns`, and the first one not at
  * `looked`. */
 static acu_device test_taught; /* on which something ended 1 ms after the clock began; ordinal 0 */
-static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_t ns)
+static inline void test_teach(uint64_t signature, int count, uint64_t looked, uint64_t ns)
 {
     bool timeless = atomic_exchange(&acui_batch_timeless, false);
     acui_task tasks[ACUI_BATCH_MOST] = {0};
     test_taught.engine.over_at = ACU_MS(1);
     for (int i = 0; i < count; i++) {
-        tasks[i].form = form;
+        tasks[i].signature = signature;
         tasks[i].device = &test_taught;
         tasks[i].next_listed = i + 1 < count ? &tasks[i + 1] : NULL;
     }
@@ -32,7 +32,7 @@ static inline void test_teach(uint64_t form, int count, uint64_t looked, uint64_
     atomic_store(&acui_batch_timeless, timeless);
 }
 
-/* The form of a task that launches the kernel that often, and does nothing else. */
+/* The signature of a task that launches the kernel that often, and does nothing else. */
 static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t launches)
 {
     acui_node node = {.kind = ACUI_NODE_LAUNCH}, *nodes[ACUI_BATCH_NODES + 1];
@@ -41,7 +41,7 @@ static inline uint64_t test_form_of(acu_kernel *kernel, acui_dims dims, uint32_t
     for (uint32_t i = 0; i < launches; i++)
         nodes[i] = &node;
     acui_task task = {.nodes = nodes, .count = launches};
-    return acui_form_of(&task);
+    return acui_task_signature(&task);
 }
 
 static inline bool test_thread_is_woken(acu_device *device)

@@ -3,24 +3,24 @@
  * A stream's backlog: what was submitted to it and is not on it yet. That waits for host work, for
  * its kernels to be loaded, for room, for memory, or for another thread to plan or issue it. A
  * thread that asks the driver about the stream would miss it, so it waits for what is there now
- * (base/sides.h).
+ * (base/epochs.h).
  */
 #include "base/clock.h"
 #include "engine/completion/complete.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 
-static bool is_empty(const void *of, unsigned side)
+static bool is_empty(const void *of, unsigned epoch)
 {
     const acui_backlog *backlog = of;
-    return atomic_load_explicit(&backlog->tasks[side], memory_order_relaxed) == 0;
+    return atomic_load_explicit(&backlog->tasks[epoch], memory_order_relaxed) == 0;
 }
 
 static bool has_passed(acu_stream *stream, uint64_t target)
 {
     acui_backlog *backlog = &stream->engine.backlog;
     acui_order_lock(acui_home_of(stream->device));
-    bool passed = acui_sides_reach(&backlog->sides, target, is_empty, backlog);
+    bool passed = acui_epochs_reach(&backlog->epochs, target, is_empty, backlog);
     acui_order_unlock(acui_home_of(stream->device));
     return passed;
 }
@@ -28,7 +28,7 @@ static bool has_passed(acu_stream *stream, uint64_t target)
 static uint64_t target_now(acu_stream *stream)
 {
     acui_order_lock(acui_home_of(stream->device));
-    uint64_t target = acui_sides_target(&stream->engine.backlog.sides);
+    uint64_t target = acui_epochs_target(&stream->engine.backlog.epochs);
     acui_order_unlock(acui_home_of(stream->device));
     return target;
 }

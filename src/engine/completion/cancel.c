@@ -143,26 +143,26 @@ void acui_future_end(acu_future *future, acu_status status, const char *message)
         future->scheduled.op = NULL;
     }
     acui_fault *fault = fault_of(future, status, message);
-    acui_beside_begin();
+    acui_completing_begin();
     acui_resolve_given_up(future, status, fault);
-    acui_beside_end();
+    acui_completing_end();
     acui_fault_release(fault);
     acui_op_put(op);
 }
 
 bool acui_submission_hold(acui_submission *s)
 {
-    acui_beside_begin();
+    acui_completing_begin();
     bool held = acui_refs_try_retain(&s->open);
     if (!held)
-        acui_beside_end();
+        acui_completing_end();
     return held;
 }
 
 void acui_submission_let_go(acui_submission *s)
 {
     acui_submission_close(s);
-    acui_beside_end();
+    acui_completing_end();
 }
 
 bool acui_future_is_held_up(acu_future *future)
@@ -194,7 +194,7 @@ void acui_submission_started(acui_submission *s, acu_future *future)
 {
     int starting = ACUI_FUTURE_STARTING;
     atomic_store_explicit(&future->planned, true, memory_order_release);
-    if (acui_future_is_alone(future)) { /* so nobody could have given it up */
+    if (acui_future_is_private(future)) { /* so nobody could have given it up */
         atomic_store_explicit(&future->state, ACUI_FUTURE_RUNNING, memory_order_release);
         return;
     }

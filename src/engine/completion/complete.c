@@ -5,17 +5,17 @@
  * future resolves. Called by whoever looks (acui_harvest), and by whoever ends a task of the host
  * (acui_task_over).
  */
+#include "engine/completion/complete.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "engine/completion/complete.h"
 #include "engine/flight/flight.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
+#include "engine/report/record.h"
 #include "engine/report/report.h"
-#include "engine/report/story.h"
 
 #include <stdio.h>
 
@@ -23,8 +23,8 @@
  * that happened, and whatever uses the memory would come behind it for good. */
 static void note_memory(const acui_task *task)
 {
-    for (size_t i = 0; i < task->before_count; i++) {
-        const acui_point *point = task->before[i].point;
+    for (size_t i = 0; i < task->dependency_count; i++) {
+        const acui_point *point = task->dependencies[i].point;
         if (point->allocation)
             acui_stream_passes(point->stream, point->number);
     }
@@ -53,22 +53,22 @@ static acui_task *over(acui_task *task)
     acui_submission *s = task->submission;
     acu_device *device = task->device;
     bool going = task->memory.state == ACUI_MEMORY_GOING;
-    unsigned side = task->gates.side;
+    unsigned epoch = task->gates.epoch;
     struct acui_holder *getting = task->memory.holder;
     if (ran)
         note_memory(task);
-    acui_story_task_over(task);
+    acui_record_task_over(task);
     if (task->memory.short_of) /* it may have failed before it was tried again */
         freed = acui_join_tasks(freed, acui_memory_next(task));
-    for (size_t i = 0; i < task->before_count; i++)
-        acui_point_release(task->before[i].point);
+    for (size_t i = 0; i < task->dependency_count; i++)
+        acui_point_release(task->dependencies[i].point);
     for (acui_run *run = task->runs; run; run = run->next)
         if (run->exec)
             acui_graphs_over(run->exec);
     acui_fault_release(task->order.fault);
     acui_submission_close(s);
     /* Once everything is released: whoever sees the count sees that too. */
-    atomic_fetch_add_explicit(&device->engine.ended[side],
+    atomic_fetch_add_explicit(&device->engine.ended[epoch],
                               going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
                               memory_order_seq_cst);
     /* Acquire: for `idle`, which was set before. A pool that is told to keep less just now may be
@@ -107,7 +107,7 @@ void acui_submission_close(acui_submission *s)
     if (submitted)
         acui_count_done(s->order.failed || acui_gave_up(s));
     if (submitted)
-        acui_story_over(s);
+        acui_record_over(s);
     if (future && submitted)
         acui_resolve(future, s->order.failed ? s->order.status : ACU_OK, s->order.fault);
     if (waited)
@@ -118,12 +118,12 @@ void acui_submission_close(acui_submission *s)
 
 /* ---- what streams have finished ---- */
 
-/* The device is lost, and every task on the stream with it. The device's record names the suspect;
- * if there is none, this task is named. */
+/* The device is lost, and every task on the stream with it. The device's record names what is to
+ * blame; if there is none, this task is named. */
 static void fail_lost(acui_task *task)
 {
     acui_device_check(task->device); /* into the thread's record */
-    acui_task_fail(task, acui_fault_of_node(acui_suspect_in(task)));
+    acui_task_fail(task, acui_fault_of_node(acui_blamed_node(task)));
 }
 
 void acui_harvest(acu_stream *stream, uint64_t now)

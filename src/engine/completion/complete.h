@@ -69,7 +69,7 @@ typedef uint64_t (*acui_next_fn)(void *context, uint64_t now, uint64_t spin, uin
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout);
 /* Wait for a future that the program has no handle of: nobody can cancel it. `own`: do that work
  * when its turn comes; may be NULL. */
-acu_status acui_wait_alone(acu_future *future, acui_own_work *own);
+acu_status acui_wait_blocking(acu_future *future, acui_own_work *own);
 /* For waits on futures, wherever they are. */
 uint64_t acui_next_of_futures(void *context, uint64_t now, uint64_t spin, uint64_t *start);
 /* The same for waits on what nobody announces. */

@@ -35,7 +35,7 @@ static uint64_t at(size_t i)
 static void put(size_t i, acu_future *future)
 {
     heap.list[i] = future;
-    future->deadline.place = i + 1;
+    future->deadline.index = i + 1;
 }
 
 static void sift_up(size_t i, acu_future *future)
@@ -80,12 +80,12 @@ static bool make_room(void)
 
 static void take_out(acu_future *future)
 {
-    size_t i = future->deadline.place - 1;
-    future->deadline.place = 0;
+    size_t i = future->deadline.index - 1;
+    future->deadline.index = 0;
     acu_future *last = heap.list[--heap.count];
     if (last != future) {
         sift_down(i, last);
-        sift_up(last->deadline.place - 1, last);
+        sift_up(last->deadline.index - 1, last);
     }
     note_next();
 }
@@ -119,7 +119,7 @@ void acui_deadline_drop(acu_future *future)
     if (!future || future->deadline.at == ACU_FOREVER)
         return;
     pthread_mutex_lock(&heap.lock);
-    bool there = future->deadline.place != 0;
+    bool there = future->deadline.index != 0;
     if (there)
         take_out(future);
     pthread_mutex_unlock(&heap.lock);

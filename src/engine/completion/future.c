@@ -130,7 +130,7 @@ static void deliver(acui_notice *notices)
         return;
     if (outer && !outer->more) {
         outer->more = true;
-        acui_beside_begin();
+        acui_completing_begin();
     }
     if (outer) {
         add_notices(outer, notices);
@@ -142,7 +142,7 @@ static void deliver(acui_notice *notices)
     deliver_all(&own);
     delivering = NULL;
     if (own.more)
-        acui_beside_end();
+        acui_completing_end();
 }
 
 /* Make it DONE; a thread that starts the future meanwhile finds out by its own exchange. If it is

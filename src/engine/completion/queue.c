@@ -23,7 +23,7 @@
 #include "base/park.h"
 #include "engine/completion/complete.h"
 #include "engine/flight/flight.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 
 #include <stdatomic.h>
 #include <sys/eventfd.h>

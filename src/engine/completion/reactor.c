@@ -11,22 +11,22 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/clock.h"
-#include "base/handover.h"
 #include "base/error.h"
+#include "base/handover.h"
 #include "base/nap.h"
 #include "base/park.h"
 #include "base/threads.h"
+#include "device/loader.h"
 #include "engine/completion/complete.h"
-#include "engine/flight/flight.h"
 #include "engine/completion/queue.h"
+#include "engine/flight/flight.h"
 #include "engine/host/host.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
+#include "engine/report/record.h"
 #include "engine/report/report.h"
-#include "engine/report/story.h"
-#include "device/loader.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -34,9 +34,10 @@
 #define BATCH 64 /* streams looked at between two takings of the lock */
 
 static struct {
-    acui_lock lock; /* a leaf, taken with a device's flight lock held; of all but `alone` */
+    acui_lock lock; /* a leaf, taken with a device's flight lock held; of all but `one_core` */
     bool running, stop;
-    bool alone; /* the reactor's: it may use one core only, where spinning keeps others from work */
+    bool one_core; /* it may use one core only, where spinning keeps others from work; the
+                    * reactor's */
     pthread_t thread;
     acui_notice *notices, **notices_end;
     /* How many notices it ever got. Stored with release, under the lock; loaded with acquire,
@@ -95,12 +96,12 @@ static void rest(uint64_t next, uint64_t changes)
     next = sooner(next, acui_deadlines_next());
     if (expected > now)
         stay_awake(sooner(next, expected), changes);
-    else if (!reactor.alone && next < now + ACUI_PAUSE)
+    else if (!reactor.one_core && next < now + ACUI_PAUSE)
         stay_awake(next, changes);
     else {
         if (next == ACU_FOREVER) { /* the process may have been pinned since */
-            reactor.alone = has_one_core();
-            acui_flight_one_core(reactor.alone);
+            reactor.one_core = has_one_core();
+            acui_flight_one_core(reactor.one_core);
         }
         acui_flight_sleep(next);
     }
@@ -155,8 +156,8 @@ static void *run(void *unused)
     (void)unused;
     prctl(PR_SET_TIMERSLACK, 1000UL); /* ns, of this thread: the usual 50 us are far too late
                                        * here */
-    reactor.alone = has_one_core();
-    acui_flight_one_core(reactor.alone);
+    reactor.one_core = has_one_core();
+    acui_flight_one_core(reactor.one_core);
     while (is_to_go_on())
         turn();
     return NULL;
@@ -219,7 +220,7 @@ bool acui_reactor_settle(uint64_t deadline)
  *     closes joins, under the lock of opening: a thread that ran when it began to look still counts
  *     as running.
  *   - A thread that is about to tell of an end is waited for: what it completes counts as in flight
- *     on its device until then, and giving up counts by itself (acui_beside).
+ *     on its device until then, and giving up counts by itself (acui_completing).
  *   - What comes later than all that begins anew, like a first submission, and the next last close
  *     ends what that starts. `started` is a hint that may be old by the time that the submission is
  *     in flight: so streams and notices are put in their lists together with acui_reactor_call.
@@ -276,7 +277,7 @@ static void end_threads(void)
 
 static bool is_busy(void)
 {
-    bool busy = acui_beside(); /* first: what such threads have told is seen below */
+    bool busy = acui_completing(); /* first: what such threads have told is seen below */
     busy |= acui_flight_is_any();
     acui_lock_take(&reactor.lock);
     busy |= reactor.notices || reactor.running;
@@ -343,7 +344,7 @@ acu_status acui_reactor_start(void)
     acui_lock_take(&reactor.lock);
     if (!prepared) {
         acui_set_close_hooks(&hooks);
-        acui_set_suspect(acui_suspect);
+        acui_set_blame(acui_blame);
         prepared = true;
     }
     call_reactor();

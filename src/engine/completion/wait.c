@@ -5,15 +5,15 @@
  */
 #include "base/callback.h"
 #include "base/clock.h"
+#include "base/done.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "device/loader.h"
 #include "engine/completion/complete.h"
-#include "base/done.h"
 #include "engine/flight/flight.h"
 #include "engine/host/host.h"
 #include "engine/order/order.h"
-#include "engine/report/story.h"
-#include "device/loader.h"
+#include "engine/report/record.h"
 
 #include <acuda/explain.h>
 #include <sys/prctl.h>
@@ -118,7 +118,7 @@ typedef struct single {
     bool flags;     /* it writes one when the future's work is over */
     uint64_t again; /* when to ask the driver anyway, for bad news; 0: not fixed yet */
     uint64_t since, nap; /* while it is on no stream: when that was first seen; the last nap */
-    bool alone; /* nobody else can end it: so this thread may wait in the driver */
+    bool may_block;      /* nobody else can end it: so this thread may wait in the driver */
     acui_own_work *own; /* what this thread itself does of it; NULL: nothing */
 } single;
 
@@ -209,8 +209,8 @@ static bool block(single *one)
     acui_order_unlock(homes);
     acu_stream *stream = there ? acui_flight_end_of(s, &end) : NULL;
     if (stream)
-        one->alone = acui_blocked_wait(stream, end.number);
-    return stream && one->alone;
+        one->may_block = acui_blocked_wait(stream, end.number);
+    return stream && one->may_block;
 }
 
 /* Whatever ends first on one of its streams. How long the device takes counts from when it has the
@@ -226,7 +226,7 @@ static uint64_t next_one(void *context, uint64_t now, uint64_t spin_for, uint64_
         const acui_submission *s = future->submission;
         for (size_t i = 0; i < s->lane_count; i++) {
             acu_stream *stream = s->lanes[i].stream;
-            uint64_t next = acui_flight_wait_for(stream, now, spin_for, one->alone);
+            uint64_t next = acui_flight_wait_for(stream, now, spin_for, one->may_block);
             if (next == ACUI_BLOCK)
                 next = block(one) ? next : acui_flight_wait_for(stream, now, spin_for, false);
             first = first == 0 || (next && next < first) ? next : first;
@@ -250,9 +250,9 @@ acu_status acu_future_wait(acu_future *future, uint64_t timeout)
     return status;
 }
 
-acu_status acui_wait_alone(acu_future *future, acui_own_work *own)
+acu_status acui_wait_blocking(acu_future *future, acui_own_work *own)
 {
-    single s = {.future = future, .alone = true, .own = own};
+    single s = {.future = future, .may_block = true, .own = own};
     acui_future_await(future);
     acu_status status = acui_wait_until(look_one, next_one, &s, ACU_FOREVER);
     acui_future_await(NULL);
@@ -341,21 +341,21 @@ acu_status acu_wait_any(acu_future *const *futures, size_t count, uint64_t timeo
 
 typedef struct idling {
     acu_device *device;
-    uint64_t target; /* of the device's sides; 0: until there is nothing */
+    uint64_t target; /* of the device's epochs; 0: until there is nothing */
 } idling;
 
-static bool is_empty(const void *of, unsigned side)
+static bool is_empty(const void *of, unsigned epoch)
 {
     const acu_device *device = of;
     /* Acquire: what its tasks held is released. */
-    uint64_t ended = atomic_load_explicit(&device->engine.ended[side], memory_order_acquire);
-    return (uint32_t)ended == device->engine.entered[side];
+    uint64_t ended = atomic_load_explicit(&device->engine.ended[epoch], memory_order_acquire);
+    return (uint32_t)ended == device->engine.entered[epoch];
 }
 
 static bool has_passed(acu_device *device, uint64_t target)
 {
     acui_order_lock(acui_home_of(device));
-    bool passed = acui_sides_reach(&device->engine.sides, target, is_empty, device);
+    bool passed = acui_epochs_reach(&device->engine.epochs, target, is_empty, device);
     acui_order_unlock(acui_home_of(device));
     return passed;
 }
@@ -363,7 +363,7 @@ static bool has_passed(acu_device *device, uint64_t target)
 static uint64_t target_now(acu_device *device)
 {
     acui_order_lock(acui_home_of(device));
-    uint64_t target = acui_sides_target(&device->engine.sides);
+    uint64_t target = acui_epochs_target(&device->engine.epochs);
     acui_order_unlock(acui_home_of(device));
     return target;
 }
@@ -374,7 +374,7 @@ static acu_status look_idle(void *context, uint64_t now)
     const idling *i = context;
     acui_look_everywhere();
     bool busy = i->target ? !has_passed(i->device, i->target) : acui_in_flight(i->device) > 0;
-    return busy || acui_beside() ? ACU_NOT_READY : ACU_OK;
+    return busy || acui_completing() ? ACU_NOT_READY : ACU_OK;
 }
 
 static acu_status wait_until_idle(acu_device *device, uint64_t timeout, bool passed)

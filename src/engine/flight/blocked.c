@@ -5,7 +5,7 @@
  * instead. These are started when first needed, a few at most; if all are taken, the thread that
  * wants to wait naps.
  *
- * For each mark at most one thread waits (stream->waited_for). Threads that sleep until it
+ * For each signal at most one thread waits (stream->waited_for). Threads that sleep until it
  * announces set stream->relied.
  */
 #include "base/clock.h"
@@ -21,7 +21,7 @@
 typedef struct helper {
     pthread_t thread;
     bool running;    /* the lock */
-    uint64_t number; /* the mark; written before: */
+    uint64_t number; /* the signal; written before: */
     /* What it waits for; retained, with its device; NULL: nothing to do. Set under the lock, and
      * cleared by the helper itself. Release store; the helper loads it without the lock, with
      * acquire. */
@@ -65,7 +65,7 @@ static bool wait_for(acu_stream *stream, uint64_t number, helper *h)
         acui_done_announce();
     acui_harvest(stream, 0);
     acui_flight_lock(flight);
-    /* No other thread is asked to wait for the mark before this one has looked: not even by one
+    /* No other thread is asked to wait for the signal before this one has looked: not even by one
      * that looked too early, and still finds the work there when this thread has come back
      * already. */
     if (stream->engine.waited_for == number) /* else another thread waits for what came behind */

@@ -17,7 +17,7 @@ static struct {
     _Atomic(bool) sleeping; /* it sleeps, and nobody has woken it; seq_cst, like `until`: the
                              * reactor sets this and then reads that, others set that and then
                              * read this */
-    _Atomic(bool) alone;    /* it may use one core only; relaxed */
+    _Atomic(bool) one_core; /* it may use one core only; relaxed */
 } due = {.until = ACU_FOREVER};
 
 /* What the reactor watches without the lock. The streams stay: only the reactor lets go of them. */
@@ -33,14 +33,14 @@ static _Atomic(uint32_t) calls;
  * Relaxed: of two changes at the same time, one may be lost. */
 static _Atomic(uint64_t) wake_up;
 
-void acui_flight_one_core(bool alone)
+void acui_flight_one_core(bool yes)
 {
-    atomic_store_explicit(&due.alone, alone, memory_order_relaxed);
+    atomic_store_explicit(&due.one_core, yes, memory_order_relaxed);
 }
 
-static bool is_alone(void)
+static bool has_one_core(void)
 {
-    return atomic_load_explicit(&due.alone, memory_order_relaxed);
+    return atomic_load_explicit(&due.one_core, memory_order_relaxed);
 }
 
 /* ---- sleeping ---- */
@@ -113,7 +113,7 @@ uint64_t acui_flight_expected(void)
 {
     uint64_t last = 0;
     acui_flight *flight;
-    for (unsigned i = 0; !is_alone() && (flight = acui_flight_next(&i)); i++) {
+    for (unsigned i = 0; !has_one_core() && (flight = acui_flight_next(&i)); i++) {
         uint64_t expected = atomic_load_explicit(&flight->expected, memory_order_relaxed);
         last = expected > last ? expected : last;
     }
@@ -175,10 +175,10 @@ static uint64_t looked_after(const acu_stream *stream, uint64_t start)
 static uint64_t next_end(const acu_stream *stream, uint64_t start, bool *doubt)
 {
     acui_task *task = stream->engine.first_task;
-    if (!task->form)
-        task->form = acui_form_of(task);
+    if (!task->signature)
+        task->signature = acui_task_signature(task);
     uint64_t lead = atomic_load_explicit(&wake_up, memory_order_relaxed) + ACUI_LEAD;
-    uint64_t ns = acui_lengths_next(acui_flight_of(stream->device), task->form,
+    uint64_t ns = acui_lengths_next(acui_flight_of(stream->device), task->signature,
                                     looked_after(stream, start), doubt);
     return !ns ? 0 : ns > lead ? start + ns - lead : start;
 }
@@ -195,7 +195,7 @@ static bool have_helper(acu_stream *stream)
 
 /* Who asks again without having looked hears the same: so the reactor, which asks when it wakes up,
  * finds that the look is due. */
-static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
+static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool may_block)
 {
     acui_task *task = stream->engine.first_task;
     if (!task)
@@ -210,9 +210,9 @@ static uint64_t next_look(acu_stream *stream, uint64_t now, uint64_t spin, bool 
     }
     if (end)
         return end < start + looked + ACUI_FAULT_GAP ? end : start + looked + ACUI_FAULT_GAP;
-    if (age < spin || age < acui_lengths_short(acui_flight_of(stream->device), task->form))
+    if (age < spin || age < acui_lengths_short(acui_flight_of(stream->device), task->signature))
         return now;
-    if (alone)
+    if (may_block)
         return ACUI_BLOCK;
     if (have_helper(stream))
         return ACU_FOREVER;
@@ -226,12 +226,12 @@ uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin)
     return next_look(stream, now, spin, false);
 }
 
-uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone)
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool may_block)
 {
     acui_flight *flight = acui_flight_of(stream->device);
     acui_flight_lock(flight);
     bool empty = !stream->engine.first_task;
-    uint64_t next = empty ? 0 : next_look(stream, now, spin, alone);
+    uint64_t next = empty ? 0 : next_look(stream, now, spin, may_block);
     stream->engine.called |= empty;
     if (next < ACUI_BLOCK && next > stream->engine.tended)
         stream->engine.tended = next; /* the waiting thread looks then: the reactor need not */
@@ -280,7 +280,7 @@ uint64_t acui_due_at(acu_stream *stream, uint64_t now)
     if (is_armed(stream) && acui_stream_flag_passed(stream))
         return now;
     uint64_t next = acui_flight_next_look(stream, now, ACUI_SPIN_REACTOR);
-    uint64_t gap = acui_looked_at(stream) + (is_alone() ? ACUI_NAP_LEAST : ACUI_LOOK_GAP);
+    uint64_t gap = acui_looked_at(stream) + (has_one_core() ? ACUI_NAP_LEAST : ACUI_LOOK_GAP);
     return next > gap ? next : gap;
 }
 
@@ -336,12 +336,13 @@ void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now)
 {
     uint64_t start = start_of(stream);
     uint64_t looked = acui_looked_at(stream), since = looked > start ? looked : start;
-    bool asked = task->form; /* somebody asked what to expect */
+    bool asked = task->signature; /* somebody asked what to expect */
     if (now < since || (now < start + ACUI_LEARNED && !asked))
         return;
-    if (!task->form)
-        task->form = acui_form_of(task);
+    if (!task->signature)
+        task->signature = acui_task_signature(task);
     uint64_t planned = stream->engine.planned;
     uint64_t late = planned > start && planned <= now ? now - planned + 1 : 0;
-    acui_lengths_learn(acui_flight_of(stream->device), task->form, now - start, now - since, late);
+    acui_lengths_learn(acui_flight_of(stream->device), task->signature, now - start, now - since,
+                       late);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* What is on the devices: for each device the streams with tasks, and on each the tasks in order of
- * their marks, under the device's lock. The list holds a reference to each of its streams, and to
+ * their signals, under the device's lock. The list holds a reference to each of its streams, and to
  * that stream's device. */
 #include "base/clock.h"
 #include "base/done.h"
@@ -83,7 +83,7 @@ static void append(acui_flight *flight, acu_stream *stream, acui_task *task, uin
     task->flight.issued_at = now;
     task->flight.sequence = ++flight->sequence;
     task->next_listed = NULL;
-    atomic_store_explicit(&task->submission->marked, task->number, memory_order_relaxed);
+    atomic_store_explicit(&task->submission->last_number, task->number, memory_order_relaxed);
     if (stream->engine.last_task)
         stream->engine.last_task->next_listed = task;
     else
@@ -202,7 +202,7 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
     } else {
         if (end == &first->next_listed && !all)
             acui_due_learn(stream, first, now);
-        if (first->form && !all)
+        if (first->signature && !all)
             acui_batch_learn(first, *end, acui_looked_at(stream), now);
         acui_due_over(stream, first, last, now);
         acui_task *rest = *end;
@@ -226,7 +226,7 @@ acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
     acui_flight *flight = acui_flight_of(stream->device);
     acui_flight_lock(flight);
     const acui_task *last = stream->engine.last_task;
-    uint64_t number = atomic_load_explicit(&submission->marked, memory_order_relaxed);
+    uint64_t number = atomic_load_explicit(&submission->last_number, memory_order_relaxed);
     bool there = last && number && !acui_stream_passed(stream, number);
     if (there)
         *end = (acui_end){

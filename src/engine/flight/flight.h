@@ -6,9 +6,9 @@
  *
  *   flight.c    streams with tasks, and which of them somebody wants to be told of
  *   due.c       when the next look at a stream pays, and how long the reactor may sleep
- *   lengths.c   how long tasks of a form take, learned from earlier ones
- *   pace.c      how many of a form may be issued as one, learned likewise
- *   form.c      the form of a task
+ *   lengths.c   how long tasks of a signature take, learned from earlier ones
+ *   pace.c      how many of a signature may be issued as one, learned likewise
+ *   signature.c      the signature of a task
  *   blocked.c   threads that wait in the driver for work of unknown length
  *
  * Short work is looked at without pause. Work that takes long, and of whose signature lengths are
@@ -29,8 +29,8 @@ typedef struct acui_length {
     bool rough; /* nobody saw sharply when it ended */
 } acui_length;
 typedef struct acui_lengths {
-    uint64_t form;
-    uint64_t learned; /* the count of all that was learned, when it was last about this form */
+    uint64_t signature;
+    uint64_t learned; /* the count of all that was learned, when it was last about this signature */
     acui_length known[ACUI_LENGTHS]; /* a ring */
     size_t count, next;
     uint8_t doubt; /* for how many tasks more an end may come sooner than is known */
@@ -68,11 +68,11 @@ acui_flight *acui_flight_next(unsigned *index);
 void acui_flight_lock(acui_flight *flight);
 void acui_flight_unlock(acui_flight *flight);
 
-/* The tasks are now the last on their stream, and their mark is made. `armed`: when the device was
- * told to write it; 0: it was not. */
+/* The tasks are now the last on their stream, and their signal is made. `armed`: when the device
+ * was told to write it; 0: it was not. */
 void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed);
 bool acui_flight_is_told(const acui_task *task); /* its future has somebody to tell */
-/* The mark of the stream's first task, if a harvest may find something now; 0: it finds nothing.
+/* The signal of the stream's first task, if a harvest may find something now; 0: it finds nothing.
  * `now`: the time, or 0. No lock. */
 uint64_t acui_flight_news(acu_stream *stream, uint64_t now);
 /* Take the tasks up to stream->done off the stream; `all`: all of them, as the device is lost. */
@@ -90,7 +90,7 @@ void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *,
                        void *context);
 /* Where the submission ends on its stream. */
 typedef struct acui_end {
-    uint64_t number; /* its mark */
+    uint64_t number; /* its signal */
     bool last;       /* it is the stream's last, ... */
     uint64_t issued_at; /* ... which was made then */
 } acui_end;
@@ -117,9 +117,9 @@ void acui_flight_drop_idle(void);
  */
 uint64_t acui_flight_next_look(acu_stream *stream, uint64_t now, uint64_t spin);
 /* The same for a thread that waits: takes the lock; 0 if nothing is on the stream, and then it is
- * announced when something comes. `alone`: nobody can call the thread back, so it may wait in the
- * driver itself where another one would: ACUI_BLOCK. */
-uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool alone);
+ * announced when something comes. `may_block`: nobody can call the thread back, so it may wait in
+ * the driver itself where another one would: ACUI_BLOCK. */
+uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, bool may_block);
 #define ACUI_BLOCK (ACU_FOREVER - 1)
 /* The earliest of all streams. `call`: if that is no reason to look at once, the thread is about to
  * sleep: acui_flight_call_any. */
@@ -127,7 +127,7 @@ uint64_t acui_flight_wait_for_any(uint64_t now, uint64_t spin, bool call);
 /* A thread was to wake up at some time, and did so `late` ns after it. Any thread. */
 void acui_flight_woke(uint64_t late);
 /* The process has one core: looking without pause would keep the others from working. */
-void acui_flight_one_core(bool alone);
+void acui_flight_one_core(bool yes);
 
 /* The reactor sleeps until `time`, or until something makes its next look due sooner. */
 void acui_flight_sleep(uint64_t time);
@@ -161,23 +161,23 @@ void acui_due_begin(void);               /* the reactor now goes through all str
 void acui_due_watch(acu_stream *stream); /* ... and watches this one's flag until the next time */
 void acui_due_added(acui_flight *flight, uint64_t now); /* a task came that somebody is to be told
                                                          * of */
-/* Tasks are over, from the stream's first to the last with the mark `last`. */
+/* Tasks are over, from the stream's first to the last with the signal `last`. */
 void acui_due_over(acu_stream *stream, const acui_task *first, uint64_t last, uint64_t now);
 /* The stream's first task alone is over: how long it took is known as well as the time of the last
  * look. */
 void acui_due_learn(acu_stream *stream, acui_task *task, uint64_t now);
 
 /* ---- lengths.c; the device's lock held, but for acui_spin_after ---- */
-/* What a task of the form that was last looked at when it had run for `looked` is expected to take,
- * in ns; 0: that is not known. `doubt`, if it is known: it may end sooner. */
-uint64_t acui_lengths_next(const acui_flight *flight, uint64_t form, uint64_t looked,
+/* What a task of the signature that was last looked at when it had run for `looked` is expected to
+ * take, in ns; 0: that is not known. `doubt`, if it is known: it may end sooner. */
+uint64_t acui_lengths_next(const acui_flight *flight, uint64_t signature, uint64_t looked,
                            bool *doubt);
-/* For how long to look without pause at a task of the form, foreseen or not: if such take so little
- * that a sleep in the driver would take longer; else 0. */
-uint64_t acui_lengths_short(const acui_flight *flight, uint64_t form);
+/* For how long to look without pause at a task of the signature, foreseen or not: if such take so
+ * little that a sleep in the driver would take longer; else 0. */
+uint64_t acui_lengths_short(const acui_flight *flight, uint64_t signature);
 /* A task took `ns`, or up to `slack` less, as nobody looked in between. A look was planned `late`
  * ns ago; 0: none was. */
-void acui_lengths_learn(acui_flight *flight, uint64_t form, uint64_t ns, uint64_t slack,
+void acui_lengths_learn(acui_flight *flight, uint64_t signature, uint64_t ns, uint64_t slack,
                         uint64_t late);
 /* How long to look without pause at work of unknown length, now that some was waited for, and
  * `spin` is what it was so far: less while that does not help. `blocked`: the wait ended with a
@@ -185,13 +185,15 @@ void acui_lengths_learn(acui_flight *flight, uint64_t form, uint64_t ns, uint64_
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- pace.c ---- */
-enum { ACUI_BATCH_MOST = 32 }; /* tasks that are issued as one, at most. A power of two, as is how
-                                * many are issued at once: so a form has few graphs. With 16, four
-                                * threads reached 0.70 instead of 0.77 of the rate at which they
-                                * launch by hand (H100) */
+enum {
+    ACUI_BATCH_MOST = 32
+}; /* tasks that are issued as one, at most. A power of two, as is how
+                                * many are issued at once: so a signature has few graphs. With 16,
+                                * four threads reached 0.70 instead of 0.77 of the rate at which
+                                * they launch by hand (H100) */
 #define ACUI_BATCH_TIME ACU_US(100) /* how long all of these may take on the device */
-/* How many of the form may be batched; 1: it is not known to be short. */
-unsigned acui_batch_most(const acu_device *device, uint64_t form);
+/* How many of the signature may be batched; 1: it is not known to be short. */
+unsigned acui_batch_most(const acu_device *device, uint64_t signature);
 /* The tasks from `first` on, before `end`, were found over at `now`; the first was not over at
  * `looked`. Flight lock held. */
 void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t looked, uint64_t now);
@@ -210,12 +212,13 @@ uint32_t acui_streak_now(void);
 void acui_streak_issued(uint64_t now); /* one more */
 void acui_streak_end(void);            /* this thread found nothing to be over */
 
-/* ---- form.c ---- */
-uint64_t acui_form_of(const acui_task *task); /* what its length depends on, as far as it shows */
+/* ---- signature.c ---- */
+uint64_t
+acui_task_signature(const acui_task *task); /* what its length depends on, as far as it shows */
 
 /* ---- blocked.c ---- */
-/* Have a thread wait for the stream's mark, then look and wake all that sleep; false: none is free.
- * The device's lock held; only one at a time is asked to wait for a mark. */
+/* Have a thread wait for the stream's signal, then look and wake all that sleep; false: none is
+ * free. The device's lock held; only one at a time is asked to wait for a signal. */
 bool acui_blocked_ask(acu_stream *stream, uint64_t number);
 /* The same on this thread, which nobody can call back; false: it could not wait there. */
 bool acui_blocked_wait(acu_stream *stream, uint64_t number);

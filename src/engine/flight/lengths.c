@@ -9,7 +9,7 @@
  * it was over by then, and takes it to be a little shorter: so the next look comes sooner, until
  * the end is seen.
  *
- * A table of fixed size. The hash of a signature names a set of a few places. A new signature
+ * A table of fixed size. The hash of a signature names a set of a few slots. A new signature
  * replaces the one in its set about which nothing was learned for the longest time. Each device has
  * a table, guarded by its lock (flight.h).
  */
@@ -18,35 +18,35 @@
 typedef acui_length length;
 typedef acui_lengths entry;
 
-/* Where the form is in its set; negative: nothing is known of it. */
-static int place_of(const entry *set, uint64_t form)
+/* Where the signature is in its set; negative: nothing is known of it. */
+static int slot_of(const entry *set, uint64_t signature)
 {
     for (int i = 0; i < ACUI_LENGTH_PLACES; i++)
-        if (set[i].form == form)
+        if (set[i].signature == signature)
             return i;
     return -1;
 }
 
-static size_t set_of(uint64_t form)
+static size_t set_of(uint64_t signature)
 {
-    return (form >> 20) % ACUI_LENGTH_SETS;
+    return (signature >> 20) % ACUI_LENGTH_SETS;
 }
 
-/* Of the form; NULL: nothing is known. */
-static const entry *entry_of(const acui_flight *flight, uint64_t form)
+/* Of the signature; NULL: nothing is known. */
+static const entry *entry_of(const acui_flight *flight, uint64_t signature)
 {
-    const entry *set = flight->lengths[set_of(form)];
-    int place = place_of(set, form);
-    return place < 0 ? NULL : &set[place];
+    const entry *set = flight->lengths[set_of(signature)];
+    int slot = slot_of(set, signature);
+    return slot < 0 ? NULL : &set[slot];
 }
 
-static entry *add_entry(entry *set, uint64_t form)
+static entry *add_entry(entry *set, uint64_t signature)
 {
     entry *oldest = set;
     for (int i = 1; i < ACUI_LENGTH_PLACES; i++)
         if (set[i].learned < oldest->learned)
             oldest = &set[i];
-    *oldest = (entry){.form = form};
+    *oldest = (entry){.signature = signature};
     return oldest;
 }
 
@@ -84,9 +84,10 @@ static bool agree(const entry *e, const length *shortest, uint64_t looked)
     return near >= ACUI_LENGTH_FEW && 2 * near >= ahead;
 }
 
-uint64_t acui_lengths_next(const acui_flight *flight, uint64_t form, uint64_t looked, bool *doubt)
+uint64_t acui_lengths_next(const acui_flight *flight, uint64_t signature, uint64_t looked,
+                           bool *doubt)
 {
-    const entry *e = entry_of(flight, form);
+    const entry *e = entry_of(flight, signature);
     const length *next = e ? next_of(e, looked) : NULL;
     if (!next || !agree(e, next, looked))
         return 0;
@@ -95,9 +96,9 @@ uint64_t acui_lengths_next(const acui_flight *flight, uint64_t form, uint64_t lo
     return next->ns > sooner ? next->ns - sooner : 1;
 }
 
-uint64_t acui_lengths_short(const acui_flight *flight, uint64_t form)
+uint64_t acui_lengths_short(const acui_flight *flight, uint64_t signature)
 {
-    const entry *e = entry_of(flight, form);
+    const entry *e = entry_of(flight, signature);
     uint64_t most = 0;
     for (size_t i = 0; e && i < e->count; i++)
         most = e->known[i].ns > most ? e->known[i].ns : most;
@@ -128,15 +129,15 @@ static uint64_t guess(uint64_t ns, uint64_t slack, uint64_t late, bool missed)
     return ns > off ? ns - off : 1;
 }
 
-void acui_lengths_learn(acui_flight *flight, uint64_t form, uint64_t ns, uint64_t slack,
+void acui_lengths_learn(acui_flight *flight, uint64_t signature, uint64_t ns, uint64_t slack,
                         uint64_t late)
 {
-    entry *set = flight->lengths[set_of(form)];
-    int place = place_of(set, form);
+    entry *set = flight->lengths[set_of(signature)];
+    int slot = slot_of(set, signature);
     bool rough = slack > ACUI_SHARP, missed = rough && late && late <= slack;
-    if (place < 0 && ns < ACUI_LEARNED)
+    if (slot < 0 && ns < ACUI_LEARNED)
         return;
-    entry *e = place < 0 ? add_entry(set, form) : &set[place];
+    entry *e = slot < 0 ? add_entry(set, signature) : &set[slot];
     e->learned = ++flight->learned;
     e->doubt = missed ? ACUI_LENGTHS : (uint8_t)(e->doubt - (e->doubt > 0));
     length seen = {rough ? guess(ns, slack, late, missed) : ns, rough};

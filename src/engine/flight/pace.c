@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How many tasks of a form may be issued as one; and threads that keep submitting. */
+/* How many tasks of a signature may be issued as one; and threads that keep submitting. */
 #include "engine/flight/flight.h"
 
 #include "base/local.h"
@@ -29,43 +29,44 @@ uint32_t acui_streak_now(void)
     return streak.count;
 }
 
-/* ---- how many of a form ---- */
+/* ---- how many of a signature ---- */
 
 /*
- * How long one task of a form takes while the device is busy with such tasks, as far as that shows.
- * Upper bound: the time since the device was last seen to end anything, divided by the number of
- * tasks that were found over. Lower bound: the same, up to the look before. Between these bounds
- * the value rises slowly, in case it was luck.
+ * How long one task of a signature takes while the device is busy with such tasks, as far as that
+ * shows. Upper bound: the time since the device was last seen to end anything, divided by the
+ * number of tasks that were found over. Lower bound: the same, up to the look before. Between these
+ * bounds the value rises slowly, in case it was luck.
  *
- * Each device has a table. Each form is in one of the few places that its hash says, which share a
- * line of the processor's cache. A place holds the form's hash, but for the lowest bits, which are
- * the time, in units. Written with the device's flight lock held; relaxed: these are guesses.
+ * Each device has a table. Each signature is in one of the few slots that its hash says, which
+ * share a line of the processor's cache. A slot holds the signature's hash, but for the lowest
+ * bits, which are the time, in units. Written with the device's flight lock held; relaxed: these
+ * are guesses.
  */
 enum { SETS = 64, PLACES = 8, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
 typedef _Atomic(uint64_t) table[SETS][PLACES];
 static _Alignas(64) table tables[ACUI_MAX_DEVICES]; /* by ordinals */
 
-static uint64_t word_at(const _Atomic(uint64_t) *place)
+static uint64_t word_at(const _Atomic(uint64_t) *slot)
 {
-    return atomic_load_explicit(place, memory_order_relaxed);
+    return atomic_load_explicit(slot, memory_order_relaxed);
 }
 
-static _Atomic(uint64_t) *set_of(const acu_device *device, uint64_t form)
+static _Atomic(uint64_t) *set_of(const acu_device *device, uint64_t signature)
 {
-    return tables[device->info.ordinal][(form >> 20) % SETS];
+    return tables[device->info.ordinal][(signature >> 20) % SETS];
 }
 
-/* NULL: nothing is known of this form. */
-static _Atomic(uint64_t) *place_of(_Atomic(uint64_t) *set, uint64_t form)
+/* NULL: nothing is known of this signature. */
+static _Atomic(uint64_t) *slot_of(_Atomic(uint64_t) *set, uint64_t signature)
 {
     for (size_t i = 0; i < PLACES; i++)
-        if (((word_at(&set[i]) ^ form) & ~(uint64_t)TIME_BITS) == 0)
+        if (((word_at(&set[i]) ^ signature) & ~(uint64_t)TIME_BITS) == 0)
             return &set[i];
     return NULL;
 }
 
-/* Room for a new form: the one in the set that came first leaves. */
-static _Atomic(uint64_t) *make_place(_Atomic(uint64_t) *set)
+/* Room for a new signature: the one in the set that came first leaves. */
+static _Atomic(uint64_t) *make_slot(_Atomic(uint64_t) *set)
 {
     for (size_t i = PLACES - 1; i > 0; i--)
         atomic_store_explicit(&set[i], word_at(&set[i - 1]), memory_order_relaxed);
@@ -73,15 +74,15 @@ static _Atomic(uint64_t) *make_place(_Atomic(uint64_t) *set)
 }
 
 /* In units; 0: it is not known. */
-static uint64_t time_of(_Atomic(uint64_t) *set, uint64_t form)
+static uint64_t time_of(_Atomic(uint64_t) *set, uint64_t signature)
 {
-    const _Atomic(uint64_t) *place = place_of(set, form);
-    return place ? word_at(place) & TIME_BITS : 0;
+    const _Atomic(uint64_t) *slot = slot_of(set, signature);
+    return slot ? word_at(slot) & TIME_BITS : 0;
 }
 
-unsigned acui_batch_most(const acu_device *device, uint64_t form)
+unsigned acui_batch_most(const acu_device *device, uint64_t signature)
 {
-    uint64_t time = time_of(set_of(device, form), form);
+    uint64_t time = time_of(set_of(device, signature), signature);
     unsigned n = ACUI_BATCH_MOST;
     while (n > 1 && (!time || n * time * UNIT > ACUI_BATCH_TIME))
         n /= 2;
@@ -90,9 +91,9 @@ unsigned acui_batch_most(const acu_device *device, uint64_t form)
 
 _Atomic(bool) acui_batch_timeless;
 
-static void learn(_Atomic(uint64_t) *set, uint64_t form, uint64_t least, uint64_t most)
+static void learn(_Atomic(uint64_t) *set, uint64_t signature, uint64_t least, uint64_t most)
 {
-    uint64_t was = time_of(set, form), now = was + was / RISE + 1;
+    uint64_t was = time_of(set, signature), now = was + was / RISE + 1;
     if (!was || now > most / UNIT)
         now = most / UNIT + 1;
     if (now < least / UNIT)
@@ -101,8 +102,8 @@ static void learn(_Atomic(uint64_t) *set, uint64_t form, uint64_t least, uint64_
         now = TIME_BITS;
     if (now == was)
         return;
-    _Atomic(uint64_t) *place = place_of(set, form);
-    atomic_store_explicit(place ? place : make_place(set), (form & ~(uint64_t)TIME_BITS) | now,
+    _Atomic(uint64_t) *slot = slot_of(set, signature);
+    atomic_store_explicit(slot ? slot : make_slot(set), (signature & ~(uint64_t)TIME_BITS) | now,
                           memory_order_relaxed);
 }
 
@@ -117,10 +118,10 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
     while (first != end) {
         unsigned count = 0;
         const acui_task *task = first;
-        for (; task != end && task->form == first->form; task = task->next_listed)
+        for (; task != end && task->signature == first->signature; task = task->next_listed)
             count++;
-        if (first->form)
-            learn(set_of(first->device, first->form), first->form, least / count,
+        if (first->signature)
+            learn(set_of(first->device, first->signature), first->signature, least / count,
                   (now - start) / count);
         least = 0; /* when the others began is not known */
         first = task;

@@ -72,11 +72,11 @@ static acu_status begin_end(acu_promise *done, const char *function)
 /* The failure, if there is one, is noted. */
 static void finish(acu_promise *done)
 {
-    acui_beside_begin(); /* acu_close returns no sooner */
+    acui_completing_begin(); /* acu_close returns no sooner */
     acui_task *ready = happened(done);
     if (ready)
         acui_run_tasks(ready);
-    acui_beside_end();
+    acui_completing_end();
 }
 
 static void note_failure(acu_promise *done, acu_status outcome, const char *text)

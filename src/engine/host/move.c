@@ -20,9 +20,9 @@ static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
 {
     acui_task *task = stage->task;
     acu_status status = ACU_OK;
-    for (size_t i = 0; i < task->before_count && status == ACU_OK; i++) {
+    for (size_t i = 0; i < task->dependency_count && status == ACU_OK; i++) {
         acui_order_lock(task->homes);
-        const acui_point *point = task->before[i].point;
+        const acui_point *point = task->dependencies[i].point;
         bool open = point->state == ACUI_POINT_ISSUED;
         acu_stream *stream = open ? acu_stream_retain(point->stream) : NULL;
         uint64_t number = point->number;
@@ -37,10 +37,10 @@ static acu_status wait_for_memory(const acui_stage *stage, acui_ring *ring)
     return status;
 }
 
-static acu_status mark(acui_ring *ring, acui_slot *slot)
+static acu_status put_signal(acui_ring *ring, acui_slot *slot)
 {
     acui_lock_take(&ring->stream->issue);
-    acu_status status = acui_stream_mark(ring->stream, ACUI_TELL_NOBODY, &slot->number, NULL);
+    acu_status status = acui_stream_signal(ring->stream, ACUI_REPORT_NEVER, &slot->number, NULL);
     acui_lock_give(&ring->stream->issue);
     slot->stream = ring->stream;
     return status;
@@ -55,7 +55,7 @@ static acu_status upload_slot(acui_stage *stage, acui_ring *ring, acui_slot *slo
     acu_status status = ACUI_DEV(device, MemcpyHtoDAsync,
                                  device_address(stage->dst, stage->dst_offset) + slot->begin,
                                  slot->host, slot->end - slot->begin, ring->stream->raw);
-    return status == ACU_OK ? mark(ring, slot) : status;
+    return status == ACU_OK ? put_signal(ring, slot) : status;
 }
 
 static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slot)
@@ -64,7 +64,7 @@ static acu_status fetch(const acui_stage *stage, acui_ring *ring, acui_slot *slo
     ACUI_TRY(ACUI_DEV(device, MemcpyDtoHAsync, slot->host,
                       device_address(stage->src, stage->src_offset) + slot->begin,
                       slot->end - slot->begin, ring->stream->raw));
-    return mark(ring, slot);
+    return put_signal(ring, slot);
 }
 
 static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui_ring *behind,
@@ -77,7 +77,7 @@ static acu_status send_slot(const acui_stage *stage, acui_ring *ring, const acui
         status = ACUI_DEV(ring->stream->device, MemcpyHtoDAsync,
                           device_address(stage->dst, stage->dst_offset) + slot->begin, slot->host,
                           slot->end - slot->begin, ring->stream->raw);
-    return status == ACU_OK ? mark(ring, slot) : status;
+    return status == ACU_OK ? put_signal(ring, slot) : status;
 }
 
 /* From the memory of the ring's device to that of another one, whose stream waits for the first by
@@ -154,15 +154,15 @@ static acu_status download(acui_stage *stage, acui_ring *ring)
     return ACU_OK;
 }
 
-/* After an error, something may be on the stream that has no mark. Nothing of it may be left, even
- * where the context can not be made current. On a lost device nothing runs any more; else a mark
- * can be had, and waited for. */
+/* After an error, something may be on the stream that has no signal. Nothing of it may be left,
+ * even where the context can not be made current. On a lost device nothing runs any more; else a
+ * signal can be had, and waited for. */
 static void clean_up(acui_ring *ring)
 {
     acu_error record = *acui_error();
     acui_entered entered;
     acui_slot none;
-    if (acui_enter_to_free(ring->stream->device, &entered) && mark(ring, &none) == ACU_OK)
+    if (acui_enter_to_free(ring->stream->device, &entered) && put_signal(ring, &none) == ACU_OK)
         acui_slot_wait(&none);
     acui_leave(&entered);
     while (ring->used)

@@ -13,7 +13,7 @@ enum { ACUI_HELPERS = 64, ACUI_SLOTS = 8 }; /* at most */
 typedef struct acui_slot {
     char *host;          /* NULL: not made yet */
     acu_stream *stream;  /* where a device uses it last */
-    uint64_t number;     /* the mark behind that; 0: no device uses it */
+    uint64_t number;     /* the signal behind that; 0: no device uses it */
     uint64_t begin, end; /* bytes of the copy that are in it */
 } acui_slot;
 

@@ -18,8 +18,8 @@
 #include "engine/host/staging.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
+#include "engine/report/record.h"
 #include "engine/report/report.h"
-#include "engine/report/story.h"
 
 #include <sched.h>
 
@@ -341,8 +341,8 @@ acui_task *acui_stage_run(acui_task *task)
                   "that makes it failed or was refused", task->first->name);
     } else {
         acui_count_operations(task, false);
-        acui_story_issue(task);
-        acui_story_issued(task, 1);
+        acui_record_issue(task);
+        acui_record_issued(task, 1);
         acui_count_add(ACUI_COUNT_STAGED, 1);
         if (start(stage))
             return NULL;

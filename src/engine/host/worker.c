@@ -13,15 +13,15 @@
  * run by the thread that joins it.
  */
 #include "base/callback.h"
+#include "base/done.h"
 #include "base/error.h"
 #include "base/threads.h"
 #include "driver/nvtx.h"
-#include "base/done.h"
 #include "engine/host/host.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
+#include "engine/report/record.h"
 #include "engine/report/report.h"
-#include "engine/report/story.h"
 #include "op/rescue.h"
 
 typedef struct line { /* linked through next_listed */
@@ -81,7 +81,7 @@ static acui_task *call(acui_task *task)
     acui_order_lock(task->homes);
     task->order.course = ACUI_COURSE_BEGUN;
     acui_order_unlock(task->homes);
-    acui_story_issue(task);
+    acui_record_issue(task);
     if (acui_host_is_stopped(task, &fault)) {
         acui_task_fail(task, fault);
     } else if (node->kind == ACUI_NODE_DECIDE) {

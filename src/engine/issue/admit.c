@@ -24,7 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Take a place, if there is one. seq_cst: a task that finds none raises `waiting` and then looks
  * for a place again (wait_at); one that leaves lowers `used` and then loads `waiting`. One of the
  * two sees the other. */
-static bool take_place(acui_gate *gate)
+static bool take_slot(acui_gate *gate)
 {
     uint32_t used = atomic_load_explicit(&gate->used, memory_order_seq_cst);
     while (used < gate->limit)
@@ -36,7 +36,7 @@ static bool take_place(acui_gate *gate)
 
 static bool enter_at_once(acui_gate *gate)
 {
-    return atomic_load_explicit(&gate->waiting, memory_order_seq_cst) == 0 && take_place(gate);
+    return atomic_load_explicit(&gate->waiting, memory_order_seq_cst) == 0 && take_slot(gate);
 }
 
 /* From 0, the most urgent, to ACUI_URGENCIES - 1. */
@@ -74,7 +74,7 @@ static acui_task *take_first(acui_gate *gate)
 static acui_task *let_in(acui_gate *gate)
 {
     acui_task *list = NULL, **end = &list;
-    while (gate->first && take_place(gate)) {
+    while (gate->first && take_slot(gate)) {
         acui_task *task = take_first(gate);
         atomic_fetch_sub_explicit(&gate->waiting, 1, memory_order_seq_cst);
         task->gates.passed++;
@@ -136,10 +136,10 @@ static uint32_t entries(const acui_run *run)
 
 void acui_charge(acui_task *task)
 {
-    uint32_t all = (uint32_t)(task->count - task->body_count + task->before_count);
+    uint32_t all = (uint32_t)(task->count - task->body_count + task->dependency_count);
     for (const acui_run *run = task->runs; run; run = run->next)
         all += entries(run);
-    uint32_t more = all / 2; /* two to a place, with the mark; the first place it has already */
+    uint32_t more = all / 2; /* two to a place, with the signal; the first place it has already */
     task->gates.charged = more;
     /* Relaxed: nobody waits for there to be less room. */
     if (more)

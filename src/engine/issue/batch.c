@@ -3,13 +3,13 @@
 #include "engine/issue/batch.h"
 #include "engine/issue/issue.h"
 
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 
 /* Whether the submission asked for nothing that could not be kept this way. */
 static bool is_plain(const acui_submission *s)
 {
     return !s->asked.stream && !s->asked.policy && !s->asked.priority && !s->asked.warm &&
-           !acui_story_asked(s) && !s->planning.serial && !s->planning.outer &&
+           !acui_record_asked(s) && !s->planning.serial && !s->planning.outer &&
            !s->planning.shares && s->planning.stage == ACUI_PLANNED && !s->planning.entered;
 }
 
@@ -42,7 +42,7 @@ bool acui_batch_may_be_batched(acui_task *task)
 {
     if (task->runs->next || task->runs->count > ACUI_BATCH_NODES)
         return false;
-    if (!task->form) /* from now on its length is learned */
-        task->form = acui_form_of(task);
-    return acui_batch_most(task->device, task->form) > 1;
+    if (!task->signature) /* from now on its length is learned */
+        task->signature = acui_task_signature(task);
+    return acui_batch_most(task->device, task->signature) > 1;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Batches: small tasks of one form that are in a device's queue together (dispatch.h) are issued as
- * one executable graph under one mark. On an H100, sixteen kernels launched this way take the
- * driver 1.9 us each; one by one, 4.8 us.
+ * Batches: small tasks of one signature that are in a device's queue together (dispatch.h) are
+ * issued as one executable graph under one signal. On an H100, sixteen kernels launched this way
+ * take the driver 1.9 us each; one by one, 4.8 us.
  *
  * Each stays a submission of its own, with its own outcome; but all of a batch are seen to be over
  * only when the last of them is. So tasks are batched only if they are known to be short, if they

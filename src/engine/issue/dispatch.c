@@ -13,9 +13,9 @@
 
 enum {
     ON_STREAM = 32, /* tasks that go to one stream in batches; then the next one is taken */
-    ALONE = 32,     /* tasks in the queue that go alone: with more, it counts as full */
-    SOME = 8,       /* followers that are run before the next batch is taken */
-    MOST = 64,      /* followers that are run before the consumer looks up */
+    SINGLE = 32, /* tasks in the queue that are issued on their own: with more, it counts as full */
+    SOME = 8,    /* followers that are run before the next batch is taken */
+    MOST = 64,   /* followers that are run before the consumer looks up */
 };
 
 /* Never freed: a thread may look while another one closes the last device. */
@@ -52,9 +52,9 @@ static void set_count(acui_dispatch *queue, size_t count)
     atomic_store_explicit(&queue->count, (uint32_t)count, memory_order_release);
 }
 
-static uint32_t count_alone(const acui_dispatch *queue)
+static uint32_t count_single(const acui_dispatch *queue)
 {
-    return atomic_load_explicit(&queue->alone, memory_order_relaxed);
+    return atomic_load_explicit(&queue->single, memory_order_relaxed);
 }
 
 static bool is_open(const acui_dispatch *queue)
@@ -105,18 +105,18 @@ acu_stream *acui_dispatch_prepare(acui_task *task)
 static bool comes_behind_any(const acui_task *task)
 {
     bool any = false;
-    if (task->before_count == 0)
+    if (task->dependency_count == 0)
         return false;
     acui_order_lock(task->homes);
-    for (size_t i = 0; i < task->before_count && !any; i++)
-        any = task->before[i].point->state != ACUI_POINT_OVER;
+    for (size_t i = 0; i < task->dependency_count && !any; i++)
+        any = task->dependencies[i].point->state != ACUI_POINT_OVER;
     acui_order_unlock(task->homes);
     return any;
 }
 
 static bool is_full(const acui_dispatch *queue)
 {
-    return count_of(queue) >= ACUI_DISPATCH_MOST || count_alone(queue) >= ALONE;
+    return count_of(queue) >= ACUI_DISPATCH_MOST || count_single(queue) >= SINGLE;
 }
 
 /* Whether the queue takes one more of the device. Lock held. */
@@ -147,12 +147,12 @@ bool acui_dispatch_add(acui_task *task)
         size_t count = count_of(queue);
         queue->tasks[count] = (acui_queued){.task = task,
                                             .stream = task->stream,
-                                            .form = joins ? task->form : 0,
-                                            .place = queue->added++};
+                                            .signature = joins ? task->signature : 0,
+                                            .number = queue->added++};
         if (joins)
             note_stream(queue, task);
         else
-            atomic_store_explicit(&queue->alone, count_alone(queue) + 1, memory_order_relaxed);
+            atomic_store_explicit(&queue->single, count_single(queue) + 1, memory_order_relaxed);
         set_count(queue, count + 1);
     }
     acui_lock_give(&queue->lock);
@@ -166,7 +166,7 @@ bool acui_dispatch_add(acui_task *task)
 uint32_t acui_dispatch_growing(const acui_dispatch *queue)
 {
     uint32_t count = count_of(queue);
-    return count < ACUI_BATCH_MOST && !count_alone(queue) ? count : 0;
+    return count < ACUI_BATCH_MOST && !count_single(queue) ? count : 0;
 }
 
 /* ---- consumers ---- */
@@ -210,15 +210,15 @@ typedef struct batch {
 
 static bool may_be_one_batch(const acui_queued *a, const acui_queued *b)
 {
-    return a->form == b->form && a->stream == b->stream;
+    return a->signature == b->signature && a->stream == b->stream;
 }
 
-/* Take the oldest task, and others of its form, as many as may be batched. Lock held. */
-static void take_form(acui_dispatch *queue, batch *b)
+/* Take the oldest task, and others of its signature, as many as may be batched. Lock held. */
+static void take_signature(acui_dispatch *queue, batch *b)
 {
     size_t count = count_of(queue), same = 0, kept = 0;
     const acui_queued first = queue->tasks[0];
-    size_t most = first.form ? acui_batch_most(first.task->device, first.form) : 1;
+    size_t most = first.signature ? acui_batch_most(first.task->device, first.signature) : 1;
     for (size_t i = 0; i < count; i++)
         same += may_be_one_batch(&queue->tasks[i], &first);
     while (most > same)
@@ -229,19 +229,19 @@ static void take_form(acui_dispatch *queue, batch *b)
         else
             queue->tasks[kept++] = queue->tasks[i];
     }
-    if (!first.form)
-        atomic_store_explicit(&queue->alone, count_alone(queue) - 1, memory_order_relaxed);
+    if (!first.signature)
+        atomic_store_explicit(&queue->single, count_single(queue) - 1, memory_order_relaxed);
     set_count(queue, kept);
 }
 
-/* Take a batch if the oldest task was added before place `end`; it may include tasks of that form
- * that came later. False: no task is that old. */
+/* Take a batch if the oldest task was added before number `end`; it may include tasks with that
+ * signature that came later. False: no task is that old. */
 static bool take(acui_dispatch *queue, uint64_t end, batch *b)
 {
     b->count = 0;
     acui_lock_take(&queue->lock);
-    if (count_of(queue) && queue->tasks[0].place < end)
-        take_form(queue, b);
+    if (count_of(queue) && queue->tasks[0].number < end)
+        take_signature(queue, b);
     acui_lock_give(&queue->lock);
     return b->count > 0;
 }
@@ -274,7 +274,7 @@ static acui_task *issue(batch *b)
     acui_task *others = drop_given_up(b);
     if (b->count == whole)
         return acui_issue_all(b->tasks, whole);
-    /* If some were dropped, one by one: hardly any form has a graph for such a number. */
+    /* If some were dropped, one by one: hardly any signature has a graph for such a number. */
     for (size_t i = 0; i < b->count; i++)
         others = acui_join_tasks(acui_issue_all(&b->tasks[i], 1), others);
     return others;
@@ -298,7 +298,7 @@ static void run_barred(acui_dispatch *queue, acui_task *ready)
     bar(queue, -1);
 }
 
-/* Issue one batch, if the oldest task was added before place `end`, and run what comes behind. The
+/* Issue one batch, if the oldest task was added before number `end`, and run what comes behind. The
  * thread is a consumer. */
 static bool consume(acui_dispatch *queue, uint64_t end)
 {

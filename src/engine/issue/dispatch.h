@@ -29,14 +29,14 @@
  *
  * A thread that issues what is in the queue is its consumer: mostly the device's thread, but also
  * one that drains the queue, or has made it full. A consumer takes the oldest task and others of
- * its form, issues them, and runs what comes behind; what this makes ready it issues too, and never
- * puts into the queue.
+ * its signature, issues them, and runs what comes behind; what this makes ready it issues too, and
+ * never puts into the queue.
  *
  * What holds at any time:
  *   - What is queued is issued: the thread does not sleep before the queue is closed and empty.
  *   - A task stays queued no longer than it takes to issue what was ready before it, plus
- *     ACUI_BATCH_DELAY, for which the thread may wait for others of its form while the device has
- *     enough to do. Nobody waits for the device in between, or for the program.
+ *     ACUI_BATCH_DELAY, for which the thread may wait for others of its signature while the
+ *     device has enough to do. Nobody waits for the device in between, or for the program.
  *   - A task that was given up while it was queued is not issued.
  *   - Apart from what comes behind its data, only a thread that names a stream waits for what is
  *     queued, since that stream may be looked at from outside (acui_dispatch_drain). It issues what
@@ -59,8 +59,8 @@ enum {
 typedef struct acui_queued {
     acui_task *task;
     acu_stream *stream;
-    uint64_t form;  /* others of this form may go with it; 0: it goes alone */
-    uint64_t place; /* its number among all that were ever added */
+    uint64_t signature; /* others with it may go with it; 0: none, it is issued on its own */
+    uint64_t number;    /* its number among all that were ever added */
 } acui_queued;
 
 typedef struct acui_dispatch {
@@ -68,7 +68,7 @@ typedef struct acui_dispatch {
     /* Written under the lock, and read without it too: */
     _Atomic(uint32_t) count; /* release, acquire: a thread that sees it fall sees who consumes */
     _Atomic(uint32_t) open;  /* relaxed: a hint, without the lock */
-    _Atomic(uint32_t) alone; /* how many of the tasks go alone; relaxed */
+    _Atomic(uint32_t) single; /* how many of the tasks are issued on their own; relaxed */
     int barred; /* threads that run what may take long */
     uint64_t added;          /* how many were ever added */
     const acu_device *of;    /* whose tasks may be added, while it is open; only compared */
@@ -120,7 +120,7 @@ void acui_dispatch_close(acui_dispatch *queue);
 /* Issue the oldest task and those that go with it, and what comes behind. False: there was nothing,
  * or somebody drains it. */
 bool acui_dispatch_issue(acui_dispatch *queue);
-/* How many are there, if all of these may wait for more of their form; else 0. */
+/* How many are there, if all of these may wait for more of their signature; else 0. */
 uint32_t acui_dispatch_growing(const acui_dispatch *queue);
 
 /* ---- dispatch_thread.c ---- */

@@ -73,8 +73,8 @@ static bool look_out(const acui_dispatch *queue)
     return false;
 }
 
-/* While the device has enough to do, what is there waits for more of its form, as long as more keep
- * coming. */
+/* While the device has enough to do, what is there waits for more of its signature, as long as more
+ * keep coming. */
 static void let_grow(const acui_dispatch *queue)
 {
     uint32_t count = acui_dispatch_growing(queue), more;

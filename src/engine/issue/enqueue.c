@@ -227,8 +227,8 @@ acu_status acui_resolve_addresses(acui_node *node)
         }
         return ACU_OK;
     }
-    for (uint32_t i = 0; i < node->touch_count; i++) {
-        const acu_buffer *buffer = node->touches[i].use->buffer;
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        const acu_buffer *buffer = node->accesses[i].use->buffer;
         if ((!buffer->host && address_of(buffer, 0) == 0) || acui_buffer_is_bare(buffer))
             return never_allocated(node);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* One executable graph (an exec): made from a run, by the thread in build.c or for graph/graph.c;
- * then set to other runs of its form and launched, by the thread that has claimed it (graphs.c). */
+ * then set to other runs of its signature and launched, by the thread that has claimed it
+ * (graphs.c). */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -133,17 +134,17 @@ static acu_CUDA_MEMSET_NODE_PARAMS fill_params(const acui_setting *s)
 
 static size_t count_edges(const acui_run *run)
 {
-    uint32_t first = run->nodes[0]->place;
+    uint32_t first = run->nodes[0]->position;
     size_t n = 0;
     for (uint32_t i = 0; i < run->count; i++)
         for (uint32_t k = 0; k < run->nodes[i]->before_count; k++)
-            n += acui_node_before(run->nodes[i])[k]->place >= first;
+            n += acui_node_before(run->nodes[i])[k]->position >= first;
     return n;
 }
 
 static bool keep_edges(acui_exec *exec, const acui_run *run)
 {
-    uint32_t first = run->nodes[0]->place, *edge;
+    uint32_t first = run->nodes[0]->position, *edge;
     size_t n = count_edges(run);
     exec->edge_count = (uint32_t)n;
     exec->edges = edge = ACUI_NEW_ARRAY(uint32_t, 2 * n + 1);
@@ -151,8 +152,8 @@ static bool keep_edges(acui_exec *exec, const acui_run *run)
         return false;
     for (uint32_t i = 0; i < run->count; i++)
         for (uint32_t k = 0; k < run->nodes[i]->before_count; k++)
-            if (acui_node_before(run->nodes[i])[k]->place >= first) {
-                *edge++ = acui_node_before(run->nodes[i])[k]->place - first;
+            if (acui_node_before(run->nodes[i])[k]->position >= first) {
+                *edge++ = acui_node_before(run->nodes[i])[k]->position - first;
                 *edge++ = i;
             }
     return true;
@@ -168,8 +169,8 @@ static bool same_call(const acui_setting *s, const acui_node *node)
 
 static void hold_buffers(acui_needs *needs, const acui_node *node)
 {
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        needs->buffers[needs->buffer_count++] = acu_buffer_retain(node->touches[i].use->buffer);
+    for (uint32_t i = 0; i < node->access_count; i++)
+        needs->buffers[needs->buffer_count++] = acu_buffer_retain(node->accesses[i].use->buffer);
 }
 
 /* Bytes of the block that a node has in exec->params: a launch's pointers, then its data; a call's
@@ -423,7 +424,7 @@ static acu_status set_node(acui_exec *exec, uint32_t i, acui_node *node, uint32_
     return set_memory(exec, i, &wanted);
 }
 
-static uint64_t places_of(const acui_node *node)
+static uint64_t hash_of_addresses(const acui_node *node)
 {
     uint64_t hash = 0, word;
     for (size_t i = 0; node->kind == ACUI_NODE_FOREIGN && i < node->u.call.count; i++)
@@ -444,9 +445,9 @@ static bool is_better_called(acui_exec *exec, const acui_run *run)
     if (run->count > 1 || !s->captured ||
         (node->kind == ACUI_NODE_LAUNCH ? same_launch(s, node) : same_call(s, node)))
         return false;
-    uint64_t places = places_of(node);
-    bool again = exec->places == places;
-    exec->places = places;
+    uint64_t addresses = hash_of_addresses(node);
+    bool again = exec->addresses == addresses;
+    exec->addresses = addresses;
     return !again;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The cache of a device: which forms were seen, and the executable graphs (execs) that serve them.
+/* The cache of a device: which signatures were seen, and the executable graphs (execs) that serve
+ * them.
  *
  * An exec's `refs` count the cache and each task that it runs for and that is not over; one thread
  * at a time claims it, to set and launch it. So parameters are only ever set by one thread, and an
@@ -13,8 +14,8 @@
 
 #include <string.h>
 
-/* After the driver had no memory for a form's graph, the form is asked for so often in vain before
- * the driver is asked again; twice as often each time, up to a bound. */
+/* After the driver had no memory for a signature's graph, the signature is asked for so often in
+ * vain before the driver is asked again; twice as often each time, up to a bound. */
 enum { PAUSE = 64, PAUSE_MOST = 65536 };
 
 /* ---- the cache itself ---- */
@@ -51,10 +52,10 @@ static void put_execs(acui_exec *list)
     }
 }
 
-/* The exec, which is out of its form's list, leaves the cache. Lock held. */
+/* The exec, which is out of its signature's list, leaves the cache. Lock held. */
 static void forget_exec(acui_graphs *graphs, acui_exec *exec)
 {
-    exec->form = NULL;
+    exec->entry = NULL;
     exec->next = NULL;
     graphs->counts.execs--;
     graphs->counts.set += atomic_load_explicit(&exec->set, memory_order_relaxed);
@@ -62,41 +63,41 @@ static void forget_exec(acui_graphs *graphs, acui_exec *exec)
     graphs->counts.together += atomic_load_explicit(&exec->together, memory_order_relaxed);
 }
 
-/* Take the form out of its slot, and free it. Its execs that are ready go to `*idle` (nothing of
- * them runs); one that is being made is left to the thread that makes it. Lock held. */
-static void drop_form(acui_graphs *graphs, acui_form **link, acui_exec **idle)
+/* Take the signature out of its slot, and free it. Its execs that are ready go to `*idle` (nothing
+ * of them runs); one that is being made is left to the thread that makes it. Lock held. */
+static void drop_entry(acui_graphs *graphs, acui_graph_entry **link, acui_exec **idle)
 {
-    acui_form *form = *link;
-    *link = form->next;
-    graphs->counts.forms--;
-    while (form->execs) {
-        acui_exec *exec = form->execs;
-        form->execs = exec->next;
+    acui_graph_entry *entry = *link;
+    *link = entry->next;
+    graphs->counts.signatures--;
+    while (entry->execs) {
+        acui_exec *exec = entry->execs;
+        entry->execs = exec->next;
         forget_exec(graphs, exec);
         if (exec->ready) {
             exec->next = *idle;
             *idle = exec;
         }
     }
-    acui_free(form->modules);
-    acui_free(form);
+    acui_free(entry->modules);
+    acui_free(entry);
 }
 
 static void drop_graphs(acu_device *device)
 {
     acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
     acui_exec *idle = NULL;
-    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
-        while (graphs->forms[i])
-            drop_form(graphs, &graphs->forms[i], &idle);
+    for (size_t i = 0; i < ACUI_GRAPH_SLOTS; i++)
+        while (graphs->entries[i])
+            drop_entry(graphs, &graphs->entries[i], &idle);
     free_list(device, idle);
     acui_free(graphs);
 }
 
-static bool has_module(const acui_form *form, const struct acu_module *module)
+static bool has_module(const acui_graph_entry *entry, const struct acu_module *module)
 {
-    for (uint32_t i = 0; i < form->module_count; i++)
-        if (form->modules[i] == module)
+    for (uint32_t i = 0; i < entry->module_count; i++)
+        if (entry->modules[i] == module)
             return true;
     return false;
 }
@@ -107,10 +108,10 @@ static void forget_module(acu_device *device, const struct acu_module *module)
     acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
     acui_exec *idle = NULL;
     acui_lock_take(&graphs->lock);
-    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
-        for (acui_form **link = &graphs->forms[i]; *link;) {
+    for (size_t i = 0; i < ACUI_GRAPH_SLOTS; i++)
+        for (acui_graph_entry **link = &graphs->entries[i]; *link;) {
             if (has_module(*link, module))
-                drop_form(graphs, link, &idle);
+                drop_entry(graphs, link, &idle);
             else
                 link = &(*link)->next;
         }
@@ -146,45 +147,45 @@ acui_graphs *acui_graphs_of(acu_device *device)
     return graphs ? graphs : make_graphs(device);
 }
 
-/* ---- forms: lock held ---- */
+/* ---- signatures: lock held ---- */
 
-static acui_form *find_form(acui_graphs *graphs, const acui_key *key)
+static acui_graph_entry *find_entry(acui_graphs *graphs, const acui_key *key)
 {
-    acui_form *form = graphs->forms[key->hash % ACUI_FORM_SLOTS];
-    while (form && (form->hash != key->hash || form->words != key->count ||
-                    memcmp(form->key, key->words, key->count * sizeof *form->key) != 0))
-        form = form->next;
-    return form;
+    acui_graph_entry *entry = graphs->entries[key->hash % ACUI_GRAPH_SLOTS];
+    while (entry && (entry->hash != key->hash || entry->words != key->count ||
+                     memcmp(entry->key, key->words, key->count * sizeof *entry->key) != 0))
+        entry = entry->next;
+    return entry;
 }
 
-static bool add_modules(acui_form *form, const acui_run *run)
+static bool add_modules(acui_graph_entry *entry, const acui_run *run)
 {
-    form->modules = ACUI_NEW_ARRAY(const struct acu_module *, run->count);
-    for (uint32_t i = 0; form->modules && i < run->count; i++)
+    entry->modules = ACUI_NEW_ARRAY(const struct acu_module *, run->count);
+    for (uint32_t i = 0; entry->modules && i < run->count; i++)
         if (run->nodes[i]->kind == ACUI_NODE_LAUNCH &&
-            !has_module(form, run->nodes[i]->u.launch.kernel->module))
-            form->modules[form->module_count++] = run->nodes[i]->u.launch.kernel->module;
-    return form->modules != NULL;
+            !has_module(entry, run->nodes[i]->u.launch.kernel->module))
+            entry->modules[entry->module_count++] = run->nodes[i]->u.launch.kernel->module;
+    return entry->modules != NULL;
 }
 
-static acui_form *add_form(acui_graphs *graphs, const acui_key *key, const acui_run *run)
+static acui_graph_entry *add_entry(acui_graphs *graphs, const acui_key *key, const acui_run *run)
 {
     size_t bytes = key->count * sizeof(uint64_t);
-    acui_form *form = acui_alloc(sizeof *form + bytes);
-    if (!form)
+    acui_graph_entry *entry = acui_alloc(sizeof *entry + bytes);
+    if (!entry)
         return NULL;
-    if (!add_modules(form, run)) {
-        acui_free(form);
+    if (!add_modules(entry, run)) {
+        acui_free(entry);
         return NULL;
     }
-    form->hash = key->hash;
-    form->words = key->count;
-    memcpy(form->key, key->words, bytes);
-    acui_form **slot = &graphs->forms[key->hash % ACUI_FORM_SLOTS];
-    form->next = *slot;
-    *slot = form;
-    graphs->counts.forms++;
-    return form;
+    entry->hash = key->hash;
+    entry->words = key->count;
+    memcpy(entry->key, key->words, bytes);
+    acui_graph_entry **slot = &graphs->entries[key->hash % ACUI_GRAPH_SLOTS];
+    entry->next = *slot;
+    *slot = entry;
+    graphs->counts.signatures++;
+    return entry;
 }
 
 static bool seen_before(acui_graphs *graphs, uint64_t hash)
@@ -211,10 +212,10 @@ static bool is_idle(acui_exec *exec)
 
 /* An exec whose last launch was on this stream, as a new one comes behind that anyway; else one
  * that does not run. */
-static acui_exec *choose_exec(acui_form *form, uint64_t stream)
+static acui_exec *choose_exec(acui_graph_entry *entry, uint64_t stream)
 {
     acui_exec *idle = NULL;
-    for (acui_exec *exec = form->execs; exec; exec = exec->next) {
+    for (acui_exec *exec = entry->execs; exec; exec = exec->next) {
         if (exec->ready && exec->stream == stream &&
             !atomic_load_explicit(&exec->claimed, memory_order_acquire))
             return exec;
@@ -230,28 +231,28 @@ static bool may_leave(acui_exec *exec)
     return exec->ready && !atomic_load_explicit(&exec->claimed, memory_order_acquire);
 }
 
-/* A form without execs is forgotten, unless it was refused: that is to be remembered. */
-static void drop_empty(acui_graphs *graphs, acui_form *form)
+/* A signature without execs is forgotten, unless it was refused: that is to be remembered. */
+static void drop_empty(acui_graphs *graphs, acui_graph_entry *entry)
 {
     acui_exec *none = NULL;
-    acui_form **link = &graphs->forms[form->hash % ACUI_FORM_SLOTS];
-    if (form->exec_count > 0 || form->refused)
+    acui_graph_entry **link = &graphs->entries[entry->hash % ACUI_GRAPH_SLOTS];
+    if (entry->exec_count > 0 || entry->refused)
         return;
-    while (*link != form)
+    while (*link != entry)
         link = &(*link)->next;
-    drop_form(graphs, link, &none);
+    drop_entry(graphs, link, &none);
 }
 
 static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
 {
-    acui_form *form = exec->form;
-    acui_exec **link = &form->execs;
+    acui_graph_entry *entry = exec->entry;
+    acui_exec **link = &entry->execs;
     while (*link != exec)
         link = &(*link)->next;
     *link = exec->next;
-    form->exec_count--;
+    entry->exec_count--;
     forget_exec(graphs, exec);
-    drop_empty(graphs, form);
+    drop_empty(graphs, entry);
 }
 
 /* Of the execs that `may`, the one that was not used for the longest time leaves the cache; the
@@ -259,9 +260,9 @@ static void unlink_exec(acui_graphs *graphs, acui_exec *exec)
 static acui_exec *evict(acui_graphs *graphs, bool (*may)(acui_exec *exec))
 {
     acui_exec *oldest = NULL;
-    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
-        for (acui_form *form = graphs->forms[i]; form; form = form->next)
-            for (acui_exec *exec = form->execs; exec; exec = exec->next)
+    for (size_t i = 0; i < ACUI_GRAPH_SLOTS; i++)
+        for (acui_graph_entry *entry = graphs->entries[i]; entry; entry = entry->next)
+            for (acui_exec *exec = entry->execs; exec; exec = exec->next)
                 if (may(exec) && (!oldest || exec->used < oldest->used))
                     oldest = exec;
     if (!oldest)
@@ -284,57 +285,57 @@ static acui_exec *evict_surplus(acui_graphs *graphs)
     return list;
 }
 
-static void link_exec(acui_graphs *graphs, acui_form *form, acui_exec *exec)
+static void link_exec(acui_graphs *graphs, acui_graph_entry *entry, acui_exec *exec)
 {
     exec->budget = &graphs->call_memory;
-    exec->form = form;
-    exec->next = form->execs;
-    form->execs = exec;
-    form->exec_count++;
-    form->waiting++;
+    exec->entry = entry;
+    exec->next = entry->execs;
+    entry->execs = exec;
+    entry->exec_count++;
+    entry->waiting++;
     graphs->counts.execs++;
 }
 
 /* ---- ordering one ---- */
 
-/* A form that was refused for lack of memory is tried again now and then, ever more seldom. */
-static bool may_try_again(acui_form *form)
+/* A signature that was refused for lack of memory is tried again now and then, ever more seldom. */
+static bool may_try_again(acui_graph_entry *entry)
 {
-    if (form->rest == 0 || --form->rest > 0)
+    if (entry->rest == 0 || --entry->rest > 0)
         return false;
-    form->refused = false;
+    entry->refused = false;
     return true;
 }
 
-static void note_refusal(acui_form *form, acui_built how)
+static void note_refusal(acui_graph_entry *entry, acui_built how)
 {
     if (how == ACUI_BUILT)
-        form->pause = 0;
+        entry->pause = 0;
     if (how != ACUI_BUILD_REFUSED && how != ACUI_BUILD_SHORT)
         return;
-    form->refused = true;
-    form->rest = 0;
+    entry->refused = true;
+    entry->rest = 0;
     if (how == ACUI_BUILD_SHORT) {
-        form->pause = form->pause == 0 ? PAUSE : 2 * form->pause;
-        form->pause = form->pause < PAUSE_MOST ? form->pause : PAUSE_MOST;
-        form->rest = form->pause;
+        entry->pause = entry->pause == 0 ? PAUSE : 2 * entry->pause;
+        entry->pause = entry->pause < PAUSE_MOST ? entry->pause : PAUSE_MOST;
+        entry->rest = entry->pause;
     }
 }
 
-/* The form could use one more exec: order it from build.c's thread. Lock held, given up
+/* The signature could use one more exec: order it from build.c's thread. Lock held, given up
  * meanwhile. */
-static void order_exec(acui_graphs *graphs, acui_form *form, const acui_key *key,
+static void order_exec(acui_graphs *graphs, acui_graph_entry *entry, const acui_key *key,
                        const acui_run *run, acu_device *device)
 {
     acui_exec *old = NULL;
-    if ((form->refused && !may_try_again(form)) || form->waiting > 0)
+    if ((entry->refused && !may_try_again(entry)) || entry->waiting > 0)
         return;
     bool room = graphs->counts.execs < graphs->limit;
     if (!room && (graphs->limit == 0 || !(old = evict(graphs, is_idle)))) {
-        drop_empty(graphs, form);
+        drop_empty(graphs, entry);
         return;
     }
-    acui_form *kept = find_form(graphs, key); /* NULL: it left with its last exec */
+    acui_graph_entry *kept = find_entry(graphs, key); /* NULL: it left with its last exec */
     acui_exec *exec = kept ? acui_exec_new(run, device) : NULL;
     if (exec)
         link_exec(graphs, kept, exec);
@@ -354,28 +355,28 @@ void acui_graphs_built(acui_exec *exec, acui_built how)
     acu_device *device = exec->device;
     acui_graphs *graphs = acui_graphs_of(device);
     acui_lock_take(&graphs->lock);
-    acui_form *form = exec->form;
-    if (form) {
-        form->waiting--;
-        note_refusal(form, how);
+    acui_graph_entry *entry = exec->entry;
+    if (entry) {
+        entry->waiting--;
+        note_refusal(entry, how);
     }
-    if (form && how == ACUI_BUILT && graphs->counts.execs <= graphs->limit) {
+    if (entry && how == ACUI_BUILT && graphs->counts.execs <= graphs->limit) {
         exec->ready = true;
         exec->used = graphs->claims;
         graphs->counts.built++;
         exec = NULL;
-    } else if (form) {
+    } else if (entry) {
         unlink_exec(graphs, exec);
     }
     acui_lock_give(&graphs->lock);
-    free_list(device, exec); /* refused, one too many by now, or its form was forgotten */
+    free_list(device, exec); /* refused, one too many by now, or its signature was forgotten */
 }
 
 /* ---- claiming ---- */
 
-static acui_exec *claim_of(acui_graphs *graphs, acui_form *form, acu_stream *stream)
+static acui_exec *claim_of(acui_graphs *graphs, acui_graph_entry *entry, acu_stream *stream)
 {
-    acui_exec *exec = choose_exec(form, stream->id);
+    acui_exec *exec = choose_exec(entry, stream->id);
     if (!exec)
         return NULL;
     exec->stream = stream->id;
@@ -385,18 +386,19 @@ static acui_exec *claim_of(acui_graphs *graphs, acui_form *form, acu_stream *str
     return exec;
 }
 
-/* Why none of the form's execs serves now. Lock held. */
-static const char *why_none(const acui_graphs *graphs, const acui_form *form)
+/* Why none of the signature's execs serves now. Lock held. */
+static const char *why_none(const acui_graphs *graphs, const acui_graph_entry *entry)
 {
     if (graphs->limit == 0)
         return "executable graphs are switched off";
-    if (!form)
-        return "its form was not seen before";
-    if (form->refused)
-        return form->rest ? "the driver had no memory to make its graph"
-                          : "the driver refused to make its graph";
-    return form->exec_count == form->waiting ? "its graph is not made yet"
-                                             : "all graphs of its form are in flight elsewhere";
+    if (!entry)
+        return "its signature was not seen before";
+    if (entry->refused)
+        return entry->rest ? "the driver had no memory to make its graph"
+                           : "the driver refused to make its graph";
+    return entry->exec_count == entry->waiting
+               ? "its graph is not made yet"
+               : "all graphs of its signature are in flight elsewhere";
 }
 
 acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why)
@@ -411,16 +413,16 @@ acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why
     }
     acui_lock_take(&graphs->lock);
     acui_exec *old = graphs->counts.execs > graphs->limit ? evict_surplus(graphs) : NULL;
-    acui_form *form = graphs->limit ? find_form(graphs, &key) : NULL;
-    acui_exec *exec = form ? claim_of(graphs, form, stream) : NULL;
+    acui_graph_entry *entry = graphs->limit ? find_entry(graphs, &key) : NULL;
+    acui_exec *exec = entry ? claim_of(graphs, entry, stream) : NULL;
     if (!exec)
-        *why = why_none(graphs, form);
+        *why = why_none(graphs, entry);
     if (!exec && graphs->limit) {
         graphs->counts.misses++;
-        if (!form && seen_before(graphs, key.hash))
-            form = add_form(graphs, &key, run);
-        if (form)
-            order_exec(graphs, form, &key, run, device);
+        if (!entry && seen_before(graphs, key.hash))
+            entry = add_entry(graphs, &key, run);
+        if (entry)
+            order_exec(graphs, entry, &key, run, device);
     }
     acui_lock_give(&graphs->lock);
     put_execs(old);
@@ -437,16 +439,17 @@ acu_status acui_graphs_make(acui_run *run, acu_device *device)
                          device->info.ordinal);
     acui_key key;
     if (!acui_key_make(&key, run))
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for an entry of the graph cache");
     acui_lock_take(&graphs->lock);
-    acui_form *form = find_form(graphs, &key);
-    if (!form)
-        form = add_form(graphs, &key, run);
-    if (form)
-        order_exec(graphs, form, &key, run, device);
+    acui_graph_entry *entry = find_entry(graphs, &key);
+    if (!entry)
+        entry = add_entry(graphs, &key, run);
+    if (entry)
+        order_exec(graphs, entry, &key, run, device);
     acui_lock_give(&graphs->lock);
     acui_key_drop(&key);
-    return form ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for a form of graphs");
+    return entry ? ACU_OK
+                 : acui_fail(ACU_ERR_NO_MEMORY, "no memory for an entry of the graph cache");
 }
 
 /* An exec that is half set is of no use any more: it leaves the cache. */
@@ -454,7 +457,7 @@ static void discard(acui_exec *exec)
 {
     acui_graphs *graphs = acui_graphs_of(exec->device);
     acui_lock_take(&graphs->lock);
-    bool cached = exec->form != NULL;
+    bool cached = exec->entry != NULL;
     if (cached)
         unlink_exec(graphs, exec);
     acui_lock_give(&graphs->lock);
@@ -505,9 +508,9 @@ acu_status acu_graph_cache_stats(acu_device *device, acu_graph_cache_statistics 
     acui_lock_take(&graphs->lock);
     all = graphs->counts;
     all.limit = graphs->limit;
-    for (size_t i = 0; i < ACUI_FORM_SLOTS; i++)
-        for (const acui_form *form = graphs->forms[i]; form; form = form->next)
-            for (const acui_exec *exec = form->execs; exec; exec = exec->next) {
+    for (size_t i = 0; i < ACUI_GRAPH_SLOTS; i++)
+        for (const acui_graph_entry *entry = graphs->entries[i]; entry; entry = entry->next)
+            for (const acui_exec *exec = entry->execs; exec; exec = exec->next) {
                 all.set += atomic_load_explicit(&exec->set, memory_order_relaxed);
                 all.skipped += atomic_load_explicit(&exec->skipped, memory_order_relaxed);
                 all.together += atomic_load_explicit(&exec->together, memory_order_relaxed);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Cached graphs: a run whose form (runs.c) comes again is launched as one executable graph (an
+ * Cached graphs: a run whose signature (runs.c) comes again is launched as one executable graph (an
  * exec), after the exec's parameters were set to those of the run.
  *
- *   graphs.c   the cache of a device: forms, and their execs
+ *   graphs.c   the cache of a device: signatures, and their execs
  *   exec.c     one exec: made from a run, set to another one, launched
  *   build.c    the thread that makes them, so that no submission waits for that
  *
- * A run whose form is seen for the first time goes to its stream directly, one call a node. A form
- * that is seen again is worth an exec, which is ordered from the thread; until it is there, runs go
- * directly. An exec runs once at a time, so a form gets more of them while its runs overlap.
+ * A run whose signature is seen for the first time goes to its stream directly, one call a node. A
+ * signature that is seen again is worth an exec, which is ordered from the thread; until it is
+ * there, runs go directly. An exec runs once at a time, so a signature gets more of them while its
+ * runs overlap.
  *
  * A call of a library is captured, by the thread that issues the run: when the exec is ordered, and
  * again when its addresses are not those of the last time (capture.c). If it can not be captured,
- * the form is refused; if what it enqueues changed its form, the exec is given up.
+ * the signature is refused; if what it enqueues changed its signature, the exec is given up.
  *
- * A form holds no reference to its kernels, so that a module can be unloaded; then all forms that
- * have kernels of it are forgotten (device->forget_module). Each device's cache has one lock, a
- * leaf.
+ * A signature holds no reference to its kernels, so that a module can be unloaded; then all
+ * signatures that have kernels of it are forgotten (device->forget_module). Each device's cache has
+ * one lock, a leaf.
  */
 #ifndef ACUI_ENGINE_GRAPHS_H
 #define ACUI_ENGINE_GRAPHS_H
@@ -27,14 +28,14 @@
 #include <acuda/graph_cache.h>
 
 #define ACUI_KEY_FEW 144 /* words; longer keys are allocated */
-#define ACUI_FORM_SLOTS 256
+#define ACUI_GRAPH_SLOTS 256
 #define ACUI_SEEN_SLOTS 128
 #define ACUI_SEEN_EACH 8 /* a line of the processor's cache */
 
-typedef struct acui_form acui_form;
+typedef struct acui_graph_entry acui_graph_entry;
 typedef struct acui_graphs acui_graphs;
 
-/* The form of a run, in words. */
+/* The signature of a run, in words. */
 typedef struct acui_key {
     uint64_t hash;
     uint64_t *words;
@@ -119,9 +120,9 @@ typedef struct acui_needs {
 } acui_needs;
 
 typedef struct acui_exec {
-    struct acui_exec *next;    /* of the form; cache lock */
+    struct acui_exec *next;    /* of the signature; cache lock */
     struct acui_exec *ordered; /* in the list of orders; build lock */
-    acui_form *form;           /* NULL: it was forgotten while it was made; cache lock */
+    acui_graph_entry *entry;   /* NULL: it was forgotten while it was made; cache lock */
     acu_device *device;
     CUgraph graph; /* parameters are set by its nodes */
     CUgraphExec raw;
@@ -129,7 +130,7 @@ typedef struct acui_exec {
     uint32_t slot_count;
     bool calls;        /* there are some */
     bool turns;        /* the calls run one after the other, and take turns in it */
-    uint64_t places;   /* a hash of what a call alone was last asked for; the claimer's */
+    uint64_t addresses;/* a hash of what a call alone was last asked for; the claimer's */
     CUstream capture;  /* on which calls are captured; NULL: none was */
     _Atomic(size_t) *budget; /* counts that memory of all execs in a cache; NULL: it has no bound */
     CUgraphNode *nodes;
@@ -149,13 +150,13 @@ typedef struct acui_exec {
     acui_needs needs;
     struct acui_holder *kept; /* where that counts as getting memory */
     acui_extra *extras;       /* of each node */
-    uint32_t *edges;          /* pairs of places, in the order of the second */
+    uint32_t *edges;          /* pairs of positions, in the order of the second */
     uint32_t edge_count;
     CUgraphNode *behind;      /* room for the nodes that one comes behind */
 } acui_exec;
 
-struct acui_form {
-    acui_form *next; /* in the slot */
+struct acui_graph_entry {
+    acui_graph_entry *next; /* in the slot */
     uint64_t hash;
     uint32_t words;
     bool refused;         /* the driver could not make its graph: do not try again before: */
@@ -170,9 +171,10 @@ struct acui_form {
 
 struct acui_graphs {
     acui_lock lock;
-    acui_form *forms[ACUI_FORM_SLOTS];
-    /* Hashes of forms that were seen once: the last few in each slot, latest first. If only the
-     * last one was kept, two forms that take turns in a slot would both never be found again. */
+    acui_graph_entry *entries[ACUI_GRAPH_SLOTS];
+    /* Hashes of signatures that were seen once: the last few in each slot, latest first. If only
+     * the last one was kept, two signatures that take turns in a slot would both never be found
+     * again. */
     uint64_t seen[ACUI_SEEN_SLOTS][ACUI_SEEN_EACH];
     uint32_t limit; /* how many execs; 0: none are made */
     uint64_t claims;
@@ -189,14 +191,15 @@ acui_graphs *acui_graphs_of(acu_device *device);
  * The caller holds the stream's issue lock, and all addresses of the run are known.
  */
 acui_exec *acui_graphs_claim(acui_run *run, acu_stream *stream, const char **why);
-/* Order one now, whether or not the form was seen before. */
+/* Order one now, whether or not the signature was seen before. */
 acu_status acui_graphs_make(acui_run *run, acu_device *device);
 /* The claim is over. `tasks`: how many it runs for (0: it was not launched); it is in use until
  * acui_graphs_over was called for each. `set`: how many nodes were set. */
 void acui_graphs_unclaim(acui_exec *exec, uint32_t tasks, uint32_t set);
 void acui_graphs_over(acui_exec *exec);
-/* What became of an exec that was ordered: it is ready; the driver refused it, so that the form is
- * not tried again; the driver had no memory for it, which may change; or nobody tried. */
+/* What became of an exec that was ordered: it is ready; the driver refused it, so that the
+ * signature is not tried again; the driver had no memory for it, which may change; or nobody
+ * tried. */
 typedef enum acui_built {
     ACUI_BUILT,
     ACUI_BUILD_REFUSED,

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Issue: a task goes to its stream, behind the marks of its predecessors on other streams, and ends
- * in a mark of its own. Called when all predecessors are on the device, by ready.c (acui_issue) and
- * dispatch.c (acui_issue_all). The stream's issue lock is held from the first wait to the mark, so
- * that a mark covers whole tasks; no other lock is held so long.
+ * Issue: a task goes to its stream, behind the signals of its predecessors on other streams, and
+ * ends in a signal of its own. Called when all predecessors are on the device, by ready.c
+ * (acui_issue) and dispatch.c (acui_issue_all). The stream's issue lock is held from the first wait
+ * to the signal, so that a signal covers whole tasks; no other lock is held so long.
  */
+#include "engine/issue/issue.h"
 #include "base/error.h"
 #include "base/local.h"
 #include "engine/flight/flight.h"
 #include "engine/future.h"
 #include "engine/issue/dispatch.h"
 #include "engine/issue/graphs.h"
-#include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
+#include "engine/report/record.h"
 #include "engine/report/report.h"
-#include "engine/report/story.h"
 
 static ACUI_LOCAL const acui_task *issued_now;
 
@@ -26,55 +26,54 @@ const acui_task *acui_task_issuing(void)
 
 enum { AT_ONCE = 16 }; /* predecessors that are read under one holding of the order lock */
 
-typedef struct place {
+typedef struct predecessor {
     const acui_point *point;
     acu_stream *stream; /* retained */
     uint64_t number;
-} place;
+} predecessor;
 
 /* Read where predecessors from `*from` on stand, if they are on other streams and not over. Returns
  * how many those are. */
-static size_t read_places(const acui_task *task, size_t *from, place *places)
+static size_t read_predecessors(const acui_task *task, size_t *from, predecessor *list)
 {
     size_t n = 0;
     acui_order_lock(task->homes);
-    for (; *from < task->before_count && n < AT_ONCE; ++*from) {
-        const acui_point *point = task->before[*from].point;
+    for (; *from < task->dependency_count && n < AT_ONCE; ++*from) {
+        const acui_point *point = task->dependencies[*from].point;
         bool same = point->stream == task->stream;
         if (point->state != ACUI_POINT_ISSUED || same) {
             if (!point->load)
-                acui_story_wait(task, point, 0, same ? ACUI_HOW_STREAM : ACUI_HOW_OVER);
+                acui_record_wait(task, point, 0, same ? ACUI_HOW_STREAM : ACUI_HOW_OVER);
             continue;
         }
-        places[n++] = (place){.point = point,
-                              .stream = acu_stream_retain(point->stream),
-                              .number = point->number};
+        list[n++] = (predecessor){
+            .point = point, .stream = acu_stream_retain(point->stream), .number = point->number};
     }
     acui_order_unlock(task->homes);
     return n;
 }
 
-static acu_status wait_for(const acui_task *task, const place *p)
+static acu_status wait_for(const acui_task *task, const predecessor *p)
 {
     acui_how how = ACUI_HOW_EVENT;
-    if (task->told && acui_stream_passed(p->stream, p->number))
+    if (task->record && acui_stream_passed(p->stream, p->number))
         how = ACUI_HOW_OVER;
-    else if (task->told && acui_stream_implied(task->stream, p->stream, p->number))
+    else if (task->record && acui_stream_implied(task->stream, p->stream, p->number))
         how = ACUI_HOW_IMPLIED;
-    acui_story_wait(task, p->point, p->stream->id, how);
+    acui_record_wait(task, p->point, p->stream->id, how);
     return acui_stream_after(task->stream, p->stream, p->number);
 }
 
 static acu_status wait_before(acui_task *task)
 {
     acu_status status = ACU_OK;
-    for (size_t from = 0; from < task->before_count;) {
-        place places[AT_ONCE];
-        size_t n = read_places(task, &from, places);
+    for (size_t from = 0; from < task->dependency_count;) {
+        predecessor list[AT_ONCE];
+        size_t n = read_predecessors(task, &from, list);
         for (size_t i = 0; i < n; i++) {
             if (status == ACU_OK)
-                status = wait_for(task, &places[i]);
-            acu_stream_release(places[i].stream);
+                status = wait_for(task, &list[i]);
+            acu_stream_release(list[i].stream);
         }
     }
     return status;
@@ -84,7 +83,7 @@ static acu_status wait_before(acui_task *task)
 
 static acu_status enqueue_node(acui_node *node, acu_stream *stream)
 {
-    return stream->device->one_by_one ? acui_enqueue_alone(node, stream)
+    return stream->device->one_by_one ? acui_enqueue_serially(node, stream)
                                       : acui_enqueue(node, stream);
 }
 
@@ -97,10 +96,10 @@ static acui_node *enqueue_in_turn(acui_node *const *nodes, uint32_t count, acu_s
 }
 
 /* As an executable graph. False: there is none, or the driver refused it. */
-static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *told)
+static bool launch_graph(const acui_task *task, acui_run *run, acui_run_record *how)
 {
     acu_stream *stream = task->stream;
-    acui_exec *exec = run->graph ? acui_graphs_claim(run, stream, &told->why) : NULL;
+    acui_exec *exec = run->graph ? acui_graphs_claim(run, stream, &how->why) : NULL;
     if (!exec && run->graph && task->submission->asked.warm)
         acui_graphs_make(run, task->device);
     if (!exec)
@@ -109,17 +108,17 @@ static bool launch_graph(const acui_task *task, acui_run *run, acui_told_run *to
     acu_status status = acui_exec_launch(exec, run, stream, &set);
     bool launched = status == ACU_OK;
     acui_graphs_unclaim(exec, launched, set);
-    told->hit = launched;
-    told->set = set;
+    how->hit = launched;
+    how->set = set;
     if (!launched)
-        told->why = status == ACU_NOT_READY ? "a library's call takes less time than its graph"
-                                            : "the driver refused the graph's launch";
+        how->why = status == ACU_NOT_READY ? "a library's call takes less time than its graph"
+                                           : "the driver refused the graph's launch";
     if (launched)
         run->exec = exec;
     return launched;
 }
 
-static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_run *told)
+static acui_node *enqueue_by_way(const acui_task *task, acui_run *run, acui_run_record *how)
 {
     acu_stream *stream = task->stream;
     acui_node *failed = NULL;
@@ -128,11 +127,10 @@ static acui_node *enqueue_told(const acui_task *task, acui_run *run, acui_told_r
             return run->nodes[i];
     if (stream->device->one_by_one)
         return enqueue_in_turn(run->nodes, run->count, stream);
-    if (launch_graph(task, run, told) || acui_device_lost(stream->device))
+    if (launch_graph(task, run, how) || acui_device_lost(stream->device))
         return NULL; /* a lost device fails everything that is on it */
     /* Streams for branches have no priority. */
-    if (run->wide && stream->priority == 0 &&
-        acui_issue_lanes(run, stream, &told->streams, &failed))
+    if (run->wide && stream->priority == 0 && acui_issue_lanes(run, stream, &how->streams, &failed))
         return failed;
     return enqueue_in_turn(run->nodes, run->count, stream);
 }
@@ -147,13 +145,13 @@ static bool asks_library(const acui_run *run)
 
 static acui_node *enqueue_run(const acui_task *task, acui_run *run)
 {
-    acui_told_run told = {.hit = false};
+    acui_run_record how = {.hit = false};
     if (!run->graph && asks_library(run))
-        told.why = "a library is called in a way that cached graphs do not hold";
+        how.why = "a library is called in a way that cached graphs do not hold";
     if (task->device->one_by_one)
-        told.why = "the device issues one by one";
-    acui_node *failed = enqueue_told(task, run, &told);
-    acui_story_run(task, run, &told);
+        how.why = "the device issues one by one";
+    acui_node *failed = enqueue_by_way(task, run, &how);
+    acui_record_run(task, run, &how);
     return failed;
 }
 
@@ -169,7 +167,7 @@ static acui_node *enqueue_nodes(acui_task *task)
     return failed;
 }
 
-/* The task's mark is on its stream: followers for devices may go. Order lock held. */
+/* The task's signal is on its stream: followers for devices may go. Order lock held. */
 static acui_task *publish_one(acui_task *task, acui_use **returned)
 {
     acui_point *point = task->point;
@@ -238,24 +236,24 @@ static bool refuses(acu_device *device)
     return true;
 }
 
-static acui_tell tell_of(const acui_task *task)
+static acui_report report_of(const acui_task *task)
 {
     if (task->prompt)
-        return ACUI_TELL;
+        return ACUI_REPORT_ALWAYS;
     /* Questions to the driver disturb threads that submit; so the device tells the reactor. */
-    return acui_flight_is_told(task) ? ACUI_TELL_IF_ALONE : ACUI_TELL_NOBODY;
+    return acui_flight_is_told(task) ? ACUI_REPORT_IF_FIRST : ACUI_REPORT_NEVER;
 }
 
-/* The mark of the tasks is on the stream. */
-static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t told)
+/* The signal of the tasks is on the stream. */
+static acui_task *finish(acu_stream *stream, acui_task *const *tasks, size_t count, uint64_t armed)
 {
     acui_task *next = NULL;
     for (size_t i = 0; i < count; i++) {
-        acui_story_issued(tasks[i], count);
+        acui_record_issued(tasks[i], count);
         next = acui_join_tasks(acui_memory_next(tasks[i]), next);
     }
     next = acui_join_tasks(next, publish(tasks, count));
-    acui_flight_add(stream, tasks, count, told);
+    acui_flight_add(stream, tasks, count, armed);
     return next;
 }
 
@@ -265,11 +263,11 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
     acui_dispatch_issuing(task->device, true);
-    acui_story_issue(task);
+    acui_record_issue(task);
     acui_lock_take(&stream->issue);
     acui_task *freed = NULL;
     acui_node *lacking = NULL;
-    uint64_t told = 0;
+    uint64_t armed = 0;
     bool begun = acui_stream_not_capturing(stream) == ACU_OK &&
                  !(lacking = acui_memory_get(task, entered.holder)) &&
                  wait_before(task) == ACU_OK;
@@ -282,14 +280,14 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
         acui_timing_end(task);
         acui_charge(task);
         /* Fails only if the device is lost: then nothing of the task runs any more. */
-        begun = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
+        begun = acui_stream_signal(stream, report_of(task), &task->number, &armed) == ACU_OK;
         issued_now = NULL;
     }
     if (begun) {
         acui_count_operations(task, false);
-        freed = finish(stream, &task, 1, told);
+        freed = finish(stream, &task, 1, armed);
         if (stream->device->one_by_one)
-            acui_finish_alone(stream);
+            acui_finish_serially(stream);
     } else {
         acui_stream_make_owed(stream); /* what the task had allocated comes free behind it, too */
     }
@@ -308,7 +306,7 @@ void acui_issue_later(acui_task *ready)
     later = acui_join_tasks(later, ready);
 }
 
-static acui_task *issue_alone(acui_task *task)
+static acui_task *issue_one(acui_task *task)
 {
     /* Once the task is on its stream, other threads may see its end, and release everything that it
      * held, the stream and the device included; but a submission that this thread is planning stays
@@ -336,7 +334,7 @@ static acui_run join_runs(acui_task *const *tasks, size_t count, acui_node **nod
     for (size_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < tasks[i]->runs->count; k++) {
             nodes[all.count] = tasks[i]->runs->nodes[k];
-            nodes[all.count]->place = all.count;
+            nodes[all.count]->position = all.count;
             all.count++;
         }
     return all;
@@ -375,29 +373,29 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
         begun = !acui_memory_get(tasks[i], entered.holder);
     issued_now = tasks[0];
     for (size_t i = 0; i < count; i++)
-        acui_story_issue(tasks[i]);
+        acui_record_issue(tasks[i]);
     if (begun)
         acui_timing_begin(tasks[0]); /* it stands for all of them */
     begun = begun && launch_all(stream, tasks, count);
     acui_timing_end(tasks[0]);
-    bool marked = false;
-    uint64_t number = 0, told = 0;
+    bool signaled = false;
+    uint64_t number = 0, armed = 0;
     if (begun) {
         for (size_t i = 0; i < count; i++)
             acui_charge(tasks[i]);
-        marked = acui_stream_mark(stream, ACUI_TELL, &number, &told) == ACU_OK;
+        signaled = acui_stream_signal(stream, ACUI_REPORT_ALWAYS, &number, &armed) == ACU_OK;
     }
     issued_now = NULL;
     for (size_t i = 0; i < count; i++) {
         tasks[i]->number = number;
-        if (marked)
+        if (signaled)
             acui_count_operations(tasks[i], false);
     }
-    if (marked)
-        *freed = finish(stream, tasks, count, told);
+    if (signaled)
+        *freed = finish(stream, tasks, count, armed);
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
-    for (size_t i = 0; i < count && begun && !marked; i++)
+    for (size_t i = 0; i < count && begun && !signaled; i++)
         *freed = acui_join_tasks(*freed, give_up(tasks[i]));
     return begun;
 }
@@ -405,18 +403,18 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
 acui_task *acui_issue_all(acui_task *const *tasks, size_t count)
 {
     acui_task *freed = NULL;
-    /* As in issue_alone: their end may release the stream. */
+    /* As in issue_one: their end may release the stream. */
     acu_stream *stream = count > 1 ? acu_stream_retain(tasks[0]->stream) : NULL;
     if (count == 1 || !issue_as_one(stream, tasks, count, &freed))
         for (size_t i = 0; i < count; i++)
-            freed = acui_join_tasks(freed, issue_alone(tasks[i]));
+            freed = acui_join_tasks(freed, issue_one(tasks[i]));
     acu_stream_release(stream);
     return freed;
 }
 
 acui_task *acui_issue(acui_task *task)
 {
-    return acui_dispatch_add(task) ? NULL : issue_alone(task);
+    return acui_dispatch_add(task) ? NULL : issue_one(task);
 }
 
 /* ---- work that the program puts on the stream itself ---- */
@@ -440,20 +438,21 @@ acui_task *acui_issue_end(acui_task *task)
 {
     acu_stream *stream = task->stream;
     acui_entered entered;
-    /* Its work is on the stream: whatever fails, it is to be marked, unless the device is lost. */
+    /* Its work is on the stream: whatever fails, it is to have a signal, unless the device is
+     * lost. */
     if (!acui_enter_to_free(task->device, &entered)) {
         acui_device_check(task->device); /* into the thread's record */
         return give_up(task);
     }
     acui_task *freed = NULL;
     acui_lock_take(&stream->issue);
-    uint64_t told;
-    bool marked = acui_stream_mark(stream, tell_of(task), &task->number, &told) == ACU_OK;
-    if (marked && stream->of_thread)
+    uint64_t armed;
+    bool signaled = acui_stream_signal(stream, report_of(task), &task->number, &armed) == ACU_OK;
+    if (signaled && stream->of_thread)
         acui_stream_own_end(stream, task->number);
-    if (marked)
-        freed = finish(stream, &task, 1, told);
+    if (signaled)
+        freed = finish(stream, &task, 1, armed);
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
-    return marked ? freed : give_up(task);
+    return signaled ? freed : give_up(task);
 }

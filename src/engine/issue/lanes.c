@@ -13,16 +13,16 @@
 enum { MOST = 8 }; /* lanes; more of them cost more to fork and join than they gain */
 
 /* A node of the run, while it is issued. */
-typedef struct place {
+typedef struct issuing {
     CUevent event; /* recorded behind it; NULL: none */
     uint8_t lane;
     bool awaited;  /* some node on another lane comes behind it */
-} place;
+} issuing;
 
 typedef struct lanes {
     acu_device *device;
     const acui_run *run;
-    place *places;
+    issuing *list;
     acu_stream *streams[MOST]; /* the first is that of the task */
     const acui_node *last[MOST];
     uint32_t nodes[MOST];
@@ -32,10 +32,10 @@ typedef struct lanes {
 } lanes;
 
 /* NULL: it is of an earlier run, and only comes before one of this. */
-static place *place_of(const lanes *l, const acui_node *node)
+static issuing *issuing_of(const lanes *l, const acui_node *node)
 {
-    uint32_t first = l->run->nodes[0]->place;
-    return node->place >= first ? &l->places[node->place - first] : NULL;
+    uint32_t first = l->run->nodes[0]->position;
+    return node->position >= first ? &l->list[node->position - first] : NULL;
 }
 
 /* ---- which lane ---- */
@@ -53,7 +53,7 @@ static size_t emptiest(const lanes *l)
 static size_t choose(const lanes *l, const acui_node *node)
 {
     for (uint32_t i = node->before_count; i-- > 0;) {
-        const place *before = place_of(l, acui_node_before(node)[i]);
+        const issuing *before = issuing_of(l, acui_node_before(node)[i]);
         if (before && l->last[before->lane] == acui_node_before(node)[i])
             return before->lane;
     }
@@ -66,11 +66,11 @@ static void assign(lanes *l)
 {
     for (uint32_t i = 0; i < l->run->count; i++) {
         const acui_node *node = l->run->nodes[i];
-        uint8_t lane = l->places[i].lane = (uint8_t)choose(l, node);
+        uint8_t lane = l->list[i].lane = (uint8_t)choose(l, node);
         l->last[lane] = node;
         l->nodes[lane]++;
         for (uint32_t k = 0; k < node->before_count; k++) {
-            place *before = place_of(l, acui_node_before(node)[k]);
+            issuing *before = issuing_of(l, acui_node_before(node)[k]);
             if (before && before->lane != lane)
                 before->awaited = true;
         }
@@ -85,7 +85,7 @@ static size_t count_roots(const acui_run *run)
         const acui_node *node = run->nodes[i];
         bool root = true;
         for (uint32_t k = 0; k < node->before_count; k++)
-            root &= acui_node_before(node)[k]->place < run->nodes[0]->place;
+            root &= acui_node_before(node)[k]->position < run->nodes[0]->position;
         roots += root;
     }
     return roots;
@@ -93,7 +93,7 @@ static size_t count_roots(const acui_run *run)
 
 /* ---- events between lanes ---- */
 
-static acu_status mark(lanes *l, size_t lane, CUevent *event)
+static acu_status put_signal(lanes *l, size_t lane, CUevent *event)
 {
     ACUI_TRY(acui_event_get(l->device, event));
     acu_status status = ACUI_DEV(l->device, EventRecord, *event, l->streams[lane]->raw);
@@ -123,15 +123,15 @@ static acu_status begin_lane(lanes *l, size_t lane)
 static acu_status issue_node(lanes *l, uint32_t i)
 {
     acui_node *node = l->run->nodes[i];
-    place *own = &l->places[i];
+    issuing *own = &l->list[i];
     ACUI_TRY(begin_lane(l, own->lane));
     for (uint32_t k = 0; k < node->before_count; k++) {
-        const place *before = place_of(l, acui_node_before(node)[k]);
+        const issuing *before = issuing_of(l, acui_node_before(node)[k]);
         if (before && before->lane != own->lane)
             ACUI_TRY(wait_for(l, own->lane, before->event));
     }
     ACUI_TRY(acui_enqueue(node, l->streams[own->lane]));
-    return own->awaited ? mark(l, own->lane, &own->event) : ACU_OK;
+    return own->awaited ? put_signal(l, own->lane, &own->event) : ACU_OK;
 }
 
 /* Put what comes next on the task's stream behind all lanes, whatever failed. False: some lane
@@ -143,7 +143,7 @@ static bool join(lanes *l)
         CUevent event = NULL;
         if (!l->begun[lane])
             continue;
-        if (mark(l, lane, &event) == ACU_OK) {
+        if (put_signal(l, lane, &event) == ACU_OK) {
             all &= wait_for(l, 0, event) == ACU_OK;
             acui_event_put(l->device, event);
         } else {
@@ -157,11 +157,11 @@ static void put_events(lanes *l)
 {
     acui_event_put(l->device, l->fork);
     for (uint32_t i = 0; i < l->run->count; i++)
-        if (l->places[i].event)
-            acui_event_put(l->device, l->places[i].event);
+        if (l->list[i].event)
+            acui_event_put(l->device, l->list[i].event);
 }
 
-/* Where a lane could not be joined, only waiting for it keeps the promise that the task's mark
+/* Where a lane could not be joined, only waiting for it keeps the promise that the task's signal
  * covers all of it. A driver that refuses to order events is not in a working state: blocking is
  * the lesser evil. */
 static void join_by_waiting(lanes *l)
@@ -177,10 +177,10 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
     lanes l = {.device = stream->device, .run = run, .streams = {stream}, .count = 1};
     size_t roots = count_roots(run), side = roots < MOST ? roots : MOST;
     l.count += side > 1 ? acui_side_take(l.device, &l.streams[1], side - 1) : 0;
-    l.places = l.count > 1 ? ACUI_NEW_ARRAY(place, run->count) : NULL;
-    if (!l.places || mark(&l, 0, &l.fork) != ACU_OK) {
+    l.list = l.count > 1 ? ACUI_NEW_ARRAY(issuing, run->count) : NULL;
+    if (!l.list || put_signal(&l, 0, &l.fork) != ACU_OK) {
         acui_side_give(l.device, &l.streams[1], l.count - 1);
-        acui_free(l.places);
+        acui_free(l.list);
         return false;
     }
     *streams = (uint32_t)l.count;
@@ -194,7 +194,7 @@ bool acui_issue_lanes(const acui_run *run, acu_stream *stream, uint32_t *streams
     if (*failed)
         acui_error_restore(&record);
     put_events(&l);
-    acui_free(l.places);
+    acui_free(l.list);
     acui_side_give(l.device, &l.streams[1], l.count - 1);
     return true;
 }

@@ -12,7 +12,7 @@
  * begins on the host, until it is over. And it counts as getting while it may have memory without
  * going yet, because others may have found none for that reason: from before it asks for any until
  * it is going, or has given its memory back and told those that wait. Two more count as getting:
- *   - whoever keeps a part of a task's memory a moment longer (kept.c);
+ *   - whoever keeps a part of a task's memory a moment longer (holder.c);
  *   - a task that is ready after an earlier one of its submission may have got memory, which comes
  *     free only when this one is over: it is expected. It may have to be admitted first (admit.c),
  *     so a task that is put off leaves its gates to others.
@@ -81,7 +81,7 @@ acui_task *acui_memory_freed(void); /* a going task is over, and counted so; tas
 acui_use *acui_memory_issued(acui_task *task);
 void acui_memory_return(acui_use *uses); /* give these back; order lock not held */
 
-/* ---- kept.c ---- */
+/* ---- holder.c ---- */
 /* Somebody else, too, has memory of a task that is getting its own, and will soon let go of it:
  * keep counts this; let_go ends it, without any lock held, and returns tasks that may go on. */
 struct acui_holder *acui_memory_keep(acu_device *device);
@@ -89,7 +89,7 @@ acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder);
 /* This thread is about to plan the submission. */
 void acui_memory_plan(acui_submission *submission);
 /* It has planned it and is about to let go of it: returns what to pass to acui_memory_let_go then,
- * with the device `kept.device`, or NULL if there is nothing to do. Only for a submission that
+ * with the device `memory.device`, or NULL if there is nothing to do. Only for a submission that
  * makes memory. */
 struct acui_holder *acui_memory_planned(acui_submission *submission);
 /* The task, which has its memory, is going: it no longer counts in `holder`, unless the thread that

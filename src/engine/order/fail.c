@@ -16,7 +16,8 @@ void acui_add_context(acu_error *error, const acui_node *node)
 
 acui_fault *acui_fault_of_node(const acui_node *node)
 {
-    /* For a loss, whoever learns of it, the record is the device's own: it names the suspect. */
+    /* For a loss, whoever learns of it, the record is the device's own: it names what is to blame.
+     * */
     if (acui_error()->status == ACU_ERR_DEVICE_LOST)
         acui_device_check(node->device);
     acu_error error = *acui_error();
@@ -82,7 +83,7 @@ static acui_fault *outcome_fault(const acui_task *task, uint16_t number, acui_fa
     return acui_fault_new(&error);
 }
 
-/* The touches of a launch are dropped by now; but its list of late addresses has the buffers that
+/* The accesses of a launch are dropped by now; but its list of late addresses has the buffers that
  * had no memory. */
 static bool lacks_memory(const acui_node *node)
 {
@@ -92,8 +93,8 @@ static bool lacks_memory(const acui_node *node)
             late = late->next;
         return late;
     }
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        if (acui_buffer_is_bare(node->touches[i].use->buffer))
+    for (uint32_t i = 0; i < node->access_count; i++)
+        if (acui_buffer_is_bare(node->accesses[i].use->buffer))
             return true;
     return false;
 }
@@ -120,7 +121,7 @@ bool acui_task_fails_already(acui_task *task)
     acui_order_lock(task->homes);
     bool failed = task->order.failed || acui_child_is_refused(&task->submission->plan, task->child);
     failed |= acui_task_is_stopped(task, &why);
-    const acui_before *bad = acui_behind_failure(task);
+    const acui_dependency *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
     uint16_t number = bad ? bad->imported : 0;
     acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
@@ -147,9 +148,9 @@ static void leave_as_it_is(acui_task *task)
 {
     const acui_point *bad = NULL;
     bool told = !task->order.failed; /* else it was not entered as a whole */
-    for (size_t i = 0; i < task->before_count; i++)
-        if (task->before[i].vague && task->before[i].point->failed) {
-            bad = task->before[i].point;
+    for (size_t i = 0; i < task->dependency_count; i++)
+        if (task->dependencies[i].vague && task->dependencies[i].point->failed) {
+            bad = task->dependencies[i].point;
             told = false;
         }
     for (const acui_piece *p = task->pieces; p; p = p->next)
@@ -203,9 +204,9 @@ acui_task *acui_join_tasks(acui_task *first, acui_task *then)
 acui_task *acui_free_followers(acui_point *point, bool over)
 {
     acui_task *freed = NULL;
-    acui_before **link = (acui_before **)&point->followers;
+    acui_dependency **link = (acui_dependency **)&point->followers;
     while (*link) {
-        acui_before *before = *link;
+        acui_dependency *before = *link;
         if (before->over && !over) {
             link = &before->next;
             continue;

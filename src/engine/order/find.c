@@ -9,20 +9,20 @@
 enum { FEW = 8 }; /* tasks that are simply looked through */
 
 /* All tasks that the submission had when it was asked last, in order. */
-typedef struct acui_places {
+typedef struct acui_task_index {
     acui_task **list;
     size_t count, room;
-} places;
+} index_of_tasks;
 
 static size_t end_of(const acui_task *task)
 {
     return task->first->index + task->count;
 }
 
-static bool grow(acui_submission *s, places *p)
+static bool grow(acui_submission *s, index_of_tasks *p)
 {
     size_t room = p->room ? 2 * p->room : 64;
-    acui_task **list = ACUI_ARENA_ARRAY(&s->plan.drafts, acui_task *, room);
+    acui_task **list = ACUI_ARENA_ARRAY(&s->plan.transient, acui_task *, room);
     if (!list)
         return false;
     if (p->count)
@@ -33,10 +33,10 @@ static bool grow(acui_submission *s, places *p)
 }
 
 /* NULL: no memory. */
-static const places *list_all(acui_submission *s)
+static const index_of_tasks *list_all(acui_submission *s)
 {
-    places *p = s->planning.places;
-    if (!p && !(p = s->planning.places = ACUI_ARENA_NEW(&s->plan.drafts, places)))
+    index_of_tasks *p = s->planning.index;
+    if (!p && !(p = s->planning.index = ACUI_ARENA_NEW(&s->plan.transient, index_of_tasks)))
         return NULL;
     acui_task *task = p->count ? p->list[p->count - 1]->next : s->first_task;
     for (; task; task = task->next) {
@@ -54,7 +54,7 @@ acui_task *acui_find_task(acui_submission *s, uint32_t node)
         task = task->next;
     if (!task || end_of(task) > node)
         return task;
-    const places *p = list_all(s);
+    const index_of_tasks *p = list_all(s);
     if (!p) { /* then it takes longer */
         while (task && end_of(task) <= node)
             task = task->next;

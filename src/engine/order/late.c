@@ -21,14 +21,14 @@ void acui_fail_late(acui_task *task, acui_fault *fault)
 }
 
 /* The failure of data that the task reads; NULL: there is none. */
-static const acui_before *bad_of(const acui_task *task)
+static const acui_dependency *bad_of(const acui_task *task)
 {
     if (task->order.failed || !atomic_load_explicit(&any, memory_order_relaxed))
         return NULL;
     return acui_behind_failure(task);
 }
 
-static void fail_with(acui_task *task, const acui_before *bad)
+static void fail_with(acui_task *task, const acui_dependency *bad)
 {
     bool was = acui_error_aside();
     acui_fault *fault = acui_dependency_fault(task, bad->point->fault);
@@ -39,14 +39,14 @@ static void fail_with(acui_task *task, const acui_before *bad)
 
 void acui_note_late(acui_task *task)
 {
-    const acui_before *bad = bad_of(task);
+    const acui_dependency *bad = bad_of(task);
     if (bad)
         fail_with(task, bad);
 }
 
 bool acui_fails_late(acui_task *task)
 {
-    const acui_before *bad = bad_of(task);
+    const acui_dependency *bad = bad_of(task);
     if (bad)
         fail_with(task, bad);
     return bad;

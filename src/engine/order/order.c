@@ -8,12 +8,12 @@
  * predecessors that the task has to wait for on the host: until they are on the device, or, for
  * host work and conditional tasks, until they are over. Whoever brings it to zero runs the task.
  */
+#include "engine/order/order.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rare.h"
 #include "engine/future.h"
-#include "engine/order/order.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 #include "memory/order.h"
 #include "op/after.h"
 
@@ -48,8 +48,8 @@ static acui_homes homes_in_front(const acui_after *after)
 static acui_homes homes_of_node(const acui_node *node)
 {
     acui_homes homes = acui_home_of(node->device);
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        homes |= atomic_load_explicit(&node->touches[i].use->buffer->accesses.homes,
+    for (uint32_t i = 0; i < node->access_count; i++)
+        homes |= atomic_load_explicit(&node->accesses[i].use->buffer->accesses.homes,
                                       memory_order_relaxed);
     if (node->kind == ACUI_NODE_AWAIT)
         for (const acui_imported *b = node->u.await.imported; b != node->u.await.since; b = b->next)
@@ -94,16 +94,18 @@ acui_homes acui_lock_to_enter(const acui_submission *s, const acui_task *tasks)
 
 /* ---- entering: these locks held ---- */
 
-static acui_before *find_before(acui_task *task, const acui_point *point)
+static acui_dependency *find_before(acui_task *task, const acui_point *point)
 {
     uint32_t i = point->entered_at;
-    return i < task->before_count && task->before[i].point == point ? &task->before[i] : NULL;
+    return i < task->dependency_count && task->dependencies[i].point == point
+               ? &task->dependencies[i]
+               : NULL;
 }
 
 /* One access of a task that is being entered. */
 typedef struct entering {
     acui_task *task;
-    const acui_touch *touch; /* NULL: an order without data */
+    const acui_node_access *what; /* NULL: an order without data */
     bool reads;   /* it reads what it comes behind */
     bool through; /* its task is conditional, and leaves the bytes as they were if it is passed
                    * over: so its write is entered as an update */
@@ -111,7 +113,7 @@ typedef struct entering {
 
 /* Note which of the point's bytes the access is about. Called if one of the two tasks may be passed
  * over. */
-static ACUI_APART void add_piece(const entering *access, acui_before *before,
+static ACUI_APART void add_piece(const entering *access, acui_dependency *before,
                                  const acui_extent *extent)
 {
     acui_piece *piece = ACUI_ARENA_NEW(&access->task->submission->plan.arena, acui_piece);
@@ -120,8 +122,8 @@ static ACUI_APART void add_piece(const entering *access, acui_before *before,
         return;
     }
     piece->point = before->point;
-    piece->buffer = access->touch->use->buffer;
-    piece->extent = acui_extent_common(extent, &access->touch->extent);
+    piece->buffer = access->what->use->buffer;
+    piece->extent = acui_extent_common(extent, &access->what->extent);
     piece->reads = access->reads;
     piece->through = access->through;
     piece->next = access->task->pieces;
@@ -135,32 +137,32 @@ static void add_before(void *context, acui_point *point, const acui_extent *exte
     acui_task *task = access->task;
     if (point == task->point)
         return;
-    acui_before *before = find_before(task, point);
+    acui_dependency *before = find_before(task, point);
     if (!before) {
-        point->entered_at = (uint32_t)task->before_count;
-        before = &task->before[task->before_count++];
+        point->entered_at = (uint32_t)task->dependency_count;
+        before = &task->dependencies[task->dependency_count++];
         before->point = acui_point_retain(point);
         before->task = task;
         task->homes |= point->home;
     }
     before->data |= data && (access->reads || point->growth);
-    before->wished |= !access->touch;
+    before->wished |= !access->what;
     if (data && (access->through || point->conditional))
         add_piece(access, before, extent);
 }
 
 static bool room_before(acui_task *task, size_t more)
 {
-    if (task->before_count + more <= task->before_room)
+    if (task->dependency_count + more <= task->dependency_room)
         return true;
-    size_t room = task->before_count + more + task->before_room / 2;
-    acui_before *grown = ACUI_ARENA_ARRAY(&task->submission->plan.arena, acui_before, room);
+    size_t room = task->dependency_count + more + task->dependency_room / 2;
+    acui_dependency *grown = ACUI_ARENA_ARRAY(&task->submission->plan.arena, acui_dependency, room);
     if (!grown)
         return false;
-    if (task->before_count)
-        memcpy(grown, task->before, task->before_count * sizeof *grown);
-    task->before = grown;
-    task->before_room = room;
+    if (task->dependency_count)
+        memcpy(grown, task->dependencies, task->dependency_count * sizeof *grown);
+    task->dependencies = grown;
+    task->dependency_room = room;
     return true;
 }
 
@@ -237,38 +239,38 @@ static bool enter_explicit(acui_task *task, const acui_after *after)
     return true;
 }
 
-/* Whether an access that the task has entered already covers the touch: it is of the same bytes,
- * and the touch only reads, or that access writes. */
-static bool is_entered(const acui_task *task, const acui_touch *touch)
+/* Whether an access that the task has entered already covers this one: it is of the same bytes,
+ * and this one only reads, or that access writes. */
+static bool is_entered(const acui_task *task, const acui_node_access *access)
 {
-    const acui_history *history = touch->use->history;
-    return history->entered == task && acui_extent_covers(&history->extent, &touch->extent) &&
-           (history->access != ACU_READ || touch->access == ACU_READ);
+    const acui_history *history = access->use->history;
+    return history->entered == task && acui_extent_covers(&history->extent, &access->extent) &&
+           (history->access != ACU_READ || access->mode == ACU_READ);
 }
 
-static bool enter_touch(acui_task *task, const acui_touch *touch)
+static bool enter_access(acui_task *task, const acui_node_access *access)
 {
-    acui_use *use = touch->use;
+    acui_use *use = access->use;
     acui_accesses *accesses = &use->buffer->accesses;
-    if (is_entered(task, touch))
+    if (is_entered(task, access))
         return true;
-    if (task->placed)
-        return acui_accesses_add(accesses, use->buffer->bytes, task->point, touch->extent,
-                                 touch->access);
-    entering access = {.task = task,
-                       .touch = touch,
-                       .reads = touch->access != ACU_WRITE,
-                       .through = task->point->conditional && touch->access != ACU_READ};
-    acu_access as = access.through ? ACU_UPDATE : touch->access;
-    size_t most = acui_accesses_count(accesses, &touch->extent, as);
+    if (task->on_stream)
+        return acui_accesses_add(accesses, use->buffer->bytes, task->point, access->extent,
+                                 access->mode);
+    entering entry = {.task = task,
+                      .what = access,
+                      .reads = access->mode != ACU_WRITE,
+                      .through = task->point->conditional && access->mode != ACU_READ};
+    acu_access as = entry.through ? ACU_UPDATE : access->mode;
+    size_t most = acui_accesses_count(accesses, &access->extent, as);
     if (most && !room_before(task, most))
         return false;
-    if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, touch->extent, as,
-                             add_before, &access))
+    if (!acui_accesses_enter(accesses, use->buffer->bytes, task->point, access->extent, as,
+                             add_before, &entry))
         return false;
     use->history->entered = task;
-    use->history->extent = touch->extent;
-    use->history->access = touch->access;
+    use->history->extent = access->extent;
+    use->history->access = access->mode;
     return true;
 }
 
@@ -284,20 +286,20 @@ static void add_others(void *context, acui_point *point, const acui_extent *exte
 
 static bool enter_values(acui_task *task, const acui_node *node)
 {
-    for (uint32_t i = 0; i < node->touch_count; i++) {
-        const acui_touch *touch = &node->touches[i];
-        entering access = {.task = task, .touch = touch, .reads = true};
-        const acui_accesses *accesses = &touch->use->buffer->accesses;
-        size_t most = acui_accesses_count(accesses, &touch->extent, ACU_READ);
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        const acui_node_access *access = &node->accesses[i];
+        entering entry = {.task = task, .what = access, .reads = true};
+        const acui_accesses *accesses = &access->use->buffer->accesses;
+        size_t most = acui_accesses_count(accesses, &access->extent, ACU_READ);
         if (most && !room_before(task, most))
             return false;
-        acui_accesses_look(accesses, touch->extent, ACU_READ, add_others, &access);
+        acui_accesses_look(accesses, access->extent, ACU_READ, add_others, &entry);
     }
     return true;
 }
 
 /* The point, which the task comes behind, is part of an imported op. */
-static void note_op(acui_before *before, const acui_imported *imported, bool caught)
+static void note_op(acui_dependency *before, const acui_imported *imported, bool caught)
 {
     before->imported = imported->number;
     before->of_outcome |= !caught;
@@ -323,7 +325,7 @@ static bool enter_op(void *context, acui_point *point, bool caught)
 static bool note_value(void *context, acui_point *point, bool caught)
 {
     const awaiting *a = context;
-    acui_before *before = find_before(a->task, point);
+    acui_dependency *before = find_before(a->task, point);
     if (before)
         note_op(before, a->imported, caught);
     return true;
@@ -351,7 +353,7 @@ static bool enter_await(acui_task *task, const acui_node *node)
 {
     bool memory = enter_values(task, node);
     const acui_imported *all = node->u.await.imported, *since = node->u.await.since;
-    const acui_imported *values_of = task->before_count ? all : since;
+    const acui_imported *values_of = task->dependency_count ? all : since;
     for (const acui_imported *b = values_of; b != since; b = b->next) /* ops inside of others too */
         if (!b->mine)
             acui_child_each_point(b->child, note_value, &(awaiting){task, b});
@@ -365,11 +367,11 @@ static bool enter_await(acui_task *task, const acui_node *node)
 /* ---- all of a task ---- */
 
 /* Those that read, or the others. */
-static bool enter_touches(acui_task *task, const acui_node *node, bool reads)
+static bool enter_accesses(acui_task *task, const acui_node *node, bool reads)
 {
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        if ((node->touches[i].access != ACU_WRITE) == reads &&
-            !enter_touch(task, &node->touches[i]))
+    for (uint32_t i = 0; i < node->access_count; i++)
+        if ((node->accesses[i].mode != ACU_WRITE) == reads &&
+            !enter_access(task, &node->accesses[i]))
             return false;
     return true;
 }
@@ -377,8 +379,8 @@ static bool enter_touches(acui_task *task, const acui_node *node, bool reads)
 /* A replay's are in the order of the graph's nodes: it does not read what it has written itself. */
 static bool enter_in_order(acui_task *task, const acui_node *node)
 {
-    for (uint32_t i = 0; i < node->touch_count; i++)
-        if (!enter_touch(task, &node->touches[i]))
+    for (uint32_t i = 0; i < node->access_count; i++)
+        if (!enter_access(task, &node->accesses[i]))
             return false;
     return true;
 }
@@ -390,7 +392,7 @@ static bool enter_node(acui_task *task, const acui_node *node)
         return enter_await(task, node);
     if (node->kind == ACUI_NODE_REPLAY)
         return enter_in_order(task, node);
-    if (!enter_touches(task, node, true) || !enter_touches(task, node, false))
+    if (!enter_accesses(task, node, true) || !enter_accesses(task, node, false))
         return false;
     if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
         return enter_point(task, node->u.call.behind);
@@ -407,9 +409,9 @@ static bool lose_writes(acui_task *task, size_t from)
 {
     for (size_t i = from; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
-        for (uint32_t k = 0; k < node->touch_count; k++)
-            if (node->touches[k].access != ACU_READ && !is_entered(task, &node->touches[k]))
-                acui_accesses_lose(&node->touches[k].use->buffer->accesses, task->point);
+        for (uint32_t k = 0; k < node->access_count; k++)
+            if (node->accesses[k].mode != ACU_READ && !is_entered(task, &node->accesses[k]))
+                acui_accesses_lose(&node->accesses[k].use->buffer->accesses, task->point);
     }
     return false;
 }
@@ -419,15 +421,15 @@ static bool enter_task(acui_task *task)
 {
     const acui_after *entered = NULL;
     task->homes = task->point->home | task->submission->home;
-    bool touches = !acui_child_is_refused(&task->submission->plan, task->child);
+    bool accesses = !acui_child_is_refused(&task->submission->plan, task->child);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
-        if (touches && !enter_node(task, node))
+        if (accesses && !enter_node(task, node))
             return lose_writes(task, i);
         if (node->frame->after != entered) {
             entered = node->frame->after;
             if (!enter_explicit(task, entered))
-                return touches && lose_writes(task, i);
+                return accesses && lose_writes(task, i);
         }
     }
     return true;
@@ -435,8 +437,8 @@ static bool enter_task(acui_task *task)
 
 void acui_link_before(acui_task *task, bool over)
 {
-    for (size_t i = 0; i < task->before_count; i++) {
-        acui_before *before = &task->before[i];
+    for (size_t i = 0; i < task->dependency_count; i++) {
+        acui_dependency *before = &task->dependencies[i];
         acui_point_state state = before->point->state;
         if (state == ACUI_POINT_OVER || before->point->allocation ||
             (state == ACUI_POINT_ISSUED && !over))
@@ -452,7 +454,7 @@ void acui_link_before(acui_task *task, bool over)
 
 /* Whether the task fails because this point did. A point that was passed over fails only those that
  * read bytes which it has left bad, and fails no op. */
-static bool fails_by(const acui_before *before)
+static bool fails_by(const acui_dependency *before)
 {
     const acui_point *point = before->point;
     if (!point->failed || !point->spoiled)
@@ -464,11 +466,11 @@ static bool fails_by(const acui_before *before)
     return piece || before->vague;
 }
 
-const acui_before *acui_behind_failure(const acui_task *task)
+const acui_dependency *acui_behind_failure(const acui_task *task)
 {
-    const acui_before *found = NULL;
-    for (size_t i = 0; i < task->before_count; i++) {
-        const acui_before *before = &task->before[i];
+    const acui_dependency *found = NULL;
+    for (size_t i = 0; i < task->dependency_count; i++) {
+        const acui_dependency *before = &task->dependencies[i];
         if (!fails_by(before))
             continue;
         if (before->of_outcome)

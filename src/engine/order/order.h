@@ -14,10 +14,10 @@ void acui_submission_put(acui_submission *submission);
  * that waits until nothing is in flight waits for it too. A thread that sees an effect of what it
  * did gets true here until it is done.
  */
-bool acui_beside(void);
+bool acui_completing(void);
 /* This thread is doing something of the kind. */
-void acui_beside_begin(void);
-void acui_beside_end(void);
+void acui_completing_begin(void);
+void acui_completing_end(void);
 /* The submission that this thread is planning, a `then` of which may submit another; NULL: none. */
 extern ACUI_LOCAL acui_submission *acui_planned_now;
 /* Whether this thread is planning the submission. If so, that stays open, and keeps its streams,
@@ -40,7 +40,7 @@ acui_task *acui_enter_tasks(acui_submission *submission, acui_task *tasks);
 void acui_link_before(acui_task *task, bool over);
 /* The predecessor that makes the task fail: what it reads was not computed, what it stands for
  * failed, or memory that it needs is not there. NULL: none. */
-const acui_before *acui_behind_failure(const acui_task *task);
+const acui_dependency *acui_behind_failure(const acui_task *task);
 
 /* ---- what is counted of a task that is entered; order lock held ---- */
 /* The task, which goes to a stream, is being entered. Uses do not count: their work is put on the
@@ -50,8 +50,8 @@ static inline void acui_backlog_add(acui_task *task)
     acui_backlog *backlog = &task->stream->engine.backlog;
     if (task->first->kind == ACUI_NODE_USE)
         return;
-    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->sides.now];
-    task->order.backlog = (uint8_t)(backlog->sides.now + 1);
+    _Atomic(uint32_t) *tasks = &backlog->tasks[backlog->epochs.now];
+    task->order.backlog = (uint8_t)(backlog->epochs.now + 1);
     atomic_store_explicit(tasks, atomic_load_explicit(tasks, memory_order_relaxed) + 1,
                           memory_order_release);
 }
@@ -66,8 +66,8 @@ static inline void acui_count_started(acu_device *device, uint64_t what)
 static inline void acui_count_entered(acui_task *task)
 {
     acu_device *device = task->device;
-    task->gates.side = (uint8_t)device->engine.sides.now;
-    device->engine.entered[device->engine.sides.now]++;
+    task->gates.epoch = (uint8_t)device->engine.epochs.now;
+    device->engine.entered[device->engine.epochs.now]++;
     acui_count_started(device, ACUI_ENTERED);
 }
 

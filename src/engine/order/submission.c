@@ -2,7 +2,7 @@
 /* What all rooms need of submissions: the end of their memory, and which one is being planned. */
 #include "base/alloc.h"
 #include "engine/order/order.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 
 ACUI_LOCAL acui_submission *acui_planned_now;
 
@@ -19,29 +19,29 @@ void acui_submission_put(acui_submission *submission)
     acui_fault_release(submission->order.fault);
     acui_fault_release(submission->given_up_fault);
     acui_fault_release(submission->planning.out_of_order_fault);
-    acui_story_put(submission->story);
+    acui_record_put(submission->record);
     acui_free(submission);
 }
 
 /* Threads that are giving a future up, or are looking into a submission that they hold open: see
- * acui_beside. */
-static _Atomic(uint32_t) beside;
+ * acui_completing. */
+static _Atomic(uint32_t) completing;
 
 /* Relaxed: others learn of it through what this thread does next to a future's state or a
  * submission's count, which is ordered. */
-void acui_beside_begin(void)
+void acui_completing_begin(void)
 {
-    atomic_fetch_add_explicit(&beside, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&completing, 1, memory_order_relaxed);
 }
 
-/* Release, to acui_beside: whoever sees that this thread is done sees all it has released and
+/* Release, to acui_completing: whoever sees that this thread is done sees all it has released and
  * told. */
-void acui_beside_end(void)
+void acui_completing_end(void)
 {
-    atomic_fetch_sub_explicit(&beside, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&completing, 1, memory_order_release);
 }
 
-bool acui_beside(void)
+bool acui_completing(void)
 {
-    return atomic_load_explicit(&beside, memory_order_acquire) != 0;
+    return atomic_load_explicit(&completing, memory_order_acquire) != 0;
 }

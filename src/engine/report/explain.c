@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* acu_explain: telling in words, or as a graph for DOT, what became of a submission, from its
- * record (story.h). Also what an op is made of (acu_explain_op). */
+ * record (record.h). Also what an op is made of (acu_explain_op). */
 #include <acuda/explain.h>
 
 #include "base/error.h"
 #include "base/options.h"
 #include "engine/future.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 #include "op/print.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static const char *kind_name(acui_node_kind kind)
 
 /* ---- text ---- */
 
-static void print_how(acui_out *out, const acui_told_wait *wait)
+static void print_how(acui_out *out, const acui_wait_record *wait)
 {
     switch (wait->how) {
     case ACUI_HOW_OPEN:
@@ -48,7 +48,7 @@ static void print_how(acui_out *out, const acui_told_wait *wait)
     }
 }
 
-static void print_source(acui_out *out, const acui_told_wait *wait)
+static void print_source(acui_out *out, const acui_wait_record *wait)
 {
     if (wait->part)
         acui_print(out, "part %d", wait->part->number);
@@ -62,7 +62,7 @@ static void print_source(acui_out *out, const acui_told_wait *wait)
         acui_print(out, "other work");
 }
 
-static const char *reason(const acui_told_wait *wait)
+static const char *reason(const acui_wait_record *wait)
 {
     if (wait->memory || wait->load)
         return "needs it";
@@ -71,12 +71,12 @@ static const char *reason(const acui_told_wait *wait)
     return wait->wished ? "was to come later" : "overwrites what that uses";
 }
 
-static void print_node(acui_out *out, const acui_told_node *node)
+static void print_node(acui_out *out, const acui_node_record *node)
 {
     if (node->first)
         acui_print(out, "    first %s", kind_name(node->kind));
     else
-        acui_print(out, "    %u %s", node->place, kind_name(node->kind));
+        acui_print(out, "    %u %s", node->position, kind_name(node->kind));
     if (strcmp(node->name, kind_name(node->kind)) != 0)
         acui_print(out, " %s", node->name);
     if (node->site.file)
@@ -86,7 +86,7 @@ static void print_node(acui_out *out, const acui_told_node *node)
     acui_print(out, "\n");
 }
 
-static void print_run(acui_out *out, const acui_told_run *run)
+static void print_run(acui_out *out, const acui_run_record *run)
 {
     acui_print(out, run->count == 1 ? "  node %u: " : "  nodes %u to %u: ", run->from,
                run->from + run->count - 1);
@@ -107,7 +107,7 @@ static double micros(uint64_t from, uint64_t to)
     return to > from ? (double)(to - from) / 1e3 : 0;
 }
 
-static void print_times(acui_out *out, const acui_told_part *part)
+static void print_times(acui_out *out, const acui_task_record *part)
 {
     if (!part->issue)
         return;
@@ -121,7 +121,7 @@ static void print_times(acui_out *out, const acui_told_part *part)
     acui_print(out, "\n");
 }
 
-static void print_part(acui_out *out, const acui_told_part *part)
+static void print_part(acui_out *out, const acui_task_record *part)
 {
     acui_print(out, "part %d: ", part->number);
     if (part->nodes && part->nodes->kind == ACUI_NODE_STAGE)
@@ -131,39 +131,39 @@ static void print_part(acui_out *out, const acui_told_part *part)
         acui_print(out, "no work, only waits\n");
     else if (part->host)
         acui_print(out, "host work, on acuda's thread\n");
-    else if (!part->mark)
+    else if (!part->signal)
         acui_print(out, "device %d, not issued\n", part->device);
     else
-        acui_print(out, "device %d, stream %" PRIu64 ", mark %" PRIu64 "\n", part->device,
-                   part->stream, part->mark);
+        acui_print(out, "device %d, stream %" PRIu64 ", signal %" PRIu64 "\n", part->device,
+                   part->stream, part->signal);
     print_times(out, part);
-    for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
+    for (const acui_wait_record *wait = part->waits; wait; wait = wait->next) {
         acui_print(out, "  behind ");
         print_source(out, wait);
         acui_print(out, ", %s: ", reason(wait));
         print_how(out, wait);
         acui_print(out, "\n");
     }
-    for (const acui_told_run *run = part->runs; run; run = run->next)
+    for (const acui_run_record *run = part->runs; run; run = run->next)
         print_run(out, run);
-    for (const acui_told_node *node = part->nodes; node; node = node->next)
+    for (const acui_node_record *node = part->nodes; node; node = node->next)
         print_node(out, node);
 }
 
-static void print_story(acui_out *out, const acui_submission *s, const char *outcome)
+static void print_record(acui_out *out, const acui_submission *s, const char *outcome)
 {
-    const acui_story *story = s->story;
+    const acui_record *record = s->record;
     const char *name = s->asked.name;
-    int parts = story->count;
+    int parts = record->count;
     acui_print(out, "submission%s%s%s: %d part%s, %s\n", name[0] ? " \"" : "", name,
                name[0] ? "\"" : "", parts, parts == 1 ? "" : "s", outcome);
-    for (const acui_told_part *part = story->parts; part; part = part->next)
+    for (const acui_task_record *part = record->parts; part; part = part->next)
         print_part(out, part);
 }
 
 /* ---- DOT ---- */
 
-static void dot_node(acui_out *out, int part, int at, const acui_told_node *node)
+static void dot_node(acui_out *out, int part, int at, const acui_node_record *node)
 {
     acui_print(out, "    n%d_%d [label=\"%s", part, at, kind_name(node->kind));
     if (strcmp(node->name, kind_name(node->kind)) != 0) {
@@ -178,41 +178,41 @@ static void dot_node(acui_out *out, int part, int at, const acui_told_node *node
     acui_print(out, "\"];\n");
 }
 
-static int find_place(const acui_told_part *part, uint32_t place)
+static int find_node(const acui_task_record *part, uint32_t position)
 {
     int at = 0;
-    for (const acui_told_node *node = part->nodes; node; node = node->next, at++)
-        if (!node->first && node->place == place)
+    for (const acui_node_record *node = part->nodes; node; node = node->next, at++)
+        if (!node->first && node->position == position)
             return at;
     return 0;
 }
 
-static void dot_part(acui_out *out, const acui_told_part *part)
+static void dot_part(acui_out *out, const acui_task_record *part)
 {
     int number = part->number, at = 0;
     acui_print(out, "  subgraph cluster_%d {\n    label=\"part %d: ", number, number);
     if (part->host)
         acui_print(out, "host");
-    else if (!part->mark)
+    else if (!part->signal)
         acui_print(out, "device %d, not issued", part->device);
     else
         acui_print(out, "device %d, stream %" PRIu64 "%s", part->device, part->stream,
                    part->runs && part->runs->hit ? ", graph" : "");
     acui_print(out, "\";\n");
-    for (const acui_told_node *node = part->nodes; node; node = node->next)
+    for (const acui_node_record *node = part->nodes; node; node = node->next)
         dot_node(out, number, at++, node);
     at = 0;
-    for (const acui_told_node *node = part->nodes; node; node = node->next, at++)
+    for (const acui_node_record *node = part->nodes; node; node = node->next, at++)
         for (uint32_t i = 0; i < node->before_count; i++)
-            acui_print(out, "    n%d_%d -> n%d_%d;\n", number, find_place(part, node->before[i]),
+            acui_print(out, "    n%d_%d -> n%d_%d;\n", number, find_node(part, node->before[i]),
                        number, at);
     acui_print(out, "  }\n");
 }
 
-static void dot_waits(acui_out *out, const acui_told_part *part)
+static void dot_waits(acui_out *out, const acui_task_record *part)
 {
     int number = part->number, at = 0;
-    for (const acui_told_wait *wait = part->waits; wait; wait = wait->next, at++) {
+    for (const acui_wait_record *wait = part->waits; wait; wait = wait->next, at++) {
         if (wait->part) {
             acui_print(out, "  n%d_0 -> n%d_0 [", wait->part->number, number);
         } else {
@@ -233,12 +233,12 @@ static void dot_waits(acui_out *out, const acui_told_part *part)
     }
 }
 
-static void dot_story(acui_out *out, const acui_story *story)
+static void dot_record(acui_out *out, const acui_record *record)
 {
     acui_print(out, "digraph submission {\n  node [shape=box];\n");
-    for (const acui_told_part *part = story->parts; part; part = part->next)
+    for (const acui_task_record *part = record->parts; part; part = part->next)
         dot_part(out, part);
-    for (const acui_told_part *part = story->parts; part; part = part->next)
+    for (const acui_task_record *part = record->parts; part; part = part->next)
         dot_waits(out, part);
     acui_print(out, "}\n");
 }
@@ -257,7 +257,7 @@ static acu_status check_text(acu_explain_form form, const char *text, size_t byt
 }
 
 /* The future's submission, if it has a record. */
-static acu_status find_story(acu_future *future, acui_submission **found, const char *function)
+static acu_status find_record(acu_future *future, acui_submission **found, const char *function)
 {
     bool done = acui_future_state_of(future) == ACUI_FUTURE_DONE;
     bool planned = atomic_load_explicit(&future->planned, memory_order_acquire);
@@ -267,7 +267,7 @@ static acu_status find_story(acu_future *future, acui_submission **found, const 
         return acui_fail(ACU_ERR_INVALID, "%s: it ended before it was planned, or is the "
                                           "future of a load or a group", function);
     *found = future->submission;
-    if (!acui_story_asked(*found)) /* a trace shows nowhere else */
+    if (!acui_record_asked(*found)) /* a trace shows nowhere else */
         return acui_fail(ACU_ERR_INVALID, "%s: it was submitted without `explain`", function);
     return ACU_OK;
 }
@@ -279,19 +279,19 @@ acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, si
     ACUI_CHECK(future, FUTURE);
     ACUI_TRY(check_text(form, text, bytes, __func__));
     acui_future_state state = acui_future_state_of(future);
-    acu_status found = find_story(future, &s, __func__);
+    acu_status found = find_record(future, &s, __func__);
     if (found != ACU_OK)
         return found;
     acui_out out = {.text = text, .room = bytes};
     const char *outcome = state != ACUI_FUTURE_DONE   ? "in flight"
                           : future->status == ACU_OK ? "complete"
                                                      : acu_status_name(future->status);
-    pthread_mutex_lock(&s->story->lock);
+    pthread_mutex_lock(&s->record->lock);
     if (form == ACU_EXPLAIN_TEXT)
-        print_story(&out, s, outcome);
+        print_record(&out, s, outcome);
     else
-        dot_story(&out, s->story);
-    pthread_mutex_unlock(&s->story->lock);
+        dot_record(&out, s->record);
+    pthread_mutex_unlock(&s->record->lock);
     if (needed)
         *needed = out.needed + 1;
     return ACU_OK;
@@ -306,13 +306,14 @@ acu_status acu_future_times(acu_future *future, acu_times *times)
 {
     acui_submission *s = NULL;
     ACUI_CHECK(future, FUTURE);
-    acu_status found = find_story(future, &s, __func__);
+    acu_status found = find_record(future, &s, __func__);
     if (found != ACU_OK)
         return found;
-    acui_story *story = s->story;
-    pthread_mutex_lock(&story->lock);
-    acu_times all = {.composed = story->composed, .planned = story->planned, .over = story->over};
-    for (const acui_told_part *part = story->parts; part; part = part->next) {
+    acui_record *record = s->record;
+    pthread_mutex_lock(&record->lock);
+    acu_times all = {
+        .composed = record->composed, .planned = record->planned, .over = record->over};
+    for (const acui_task_record *part = record->parts; part; part = part->next) {
         all.parts++;
         all.issued = earlier(all.issued, part->issued ? part->issued : part->issue);
         if (!part->ended)
@@ -322,7 +323,7 @@ acu_status acu_future_times(acu_future *future, acu_times *times)
         all.ended = part->ended > all.ended ? part->ended : all.ended;
         all.device += part->ended - part->began;
     }
-    pthread_mutex_unlock(&story->lock);
+    pthread_mutex_unlock(&record->lock);
     if (!all.over) /* it was given up, and is still on its way */
         return ACU_NOT_READY;
     return acui_struct_write(times, &all, sizeof all, __func__);

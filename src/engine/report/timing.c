@@ -9,7 +9,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 
 enum { SPARE = 64 };
 #define RENEW_MS 1000.0f /* CUDA gives a float: beyond this the anchor moves on, to stay exact */
@@ -92,17 +92,17 @@ static CUevent record(const acui_task *task, CUevent had)
 
 void acui_timing_begin(const acui_task *task)
 {
-    acui_told_part *part = task->told;
+    acui_task_record *part = task->record;
     if (!part)
         return;
-    part->spared = !part->begin && !task->submission->story->asked && !acui_trace_timed();
+    part->spared = !part->begin && !task->submission->record->asked && !acui_trace_timed();
     if (!part->spared)
         part->begin = record(task, part->begin);
 }
 
 void acui_timing_end(const acui_task *task)
 {
-    acui_told_part *part = task->told;
+    acui_task_record *part = task->record;
     if (part && part->begin)
         part->end = record(task, part->end);
 }
@@ -132,7 +132,7 @@ static void adjust(acui_timer *timer, acui_ran *ran, uint64_t issue, uint64_t ov
 }
 
 /* Timer locked. An event that becomes the anchor is taken out of the part. */
-static acui_ran read_times(acu_device *device, acui_timer *timer, acui_told_part *part,
+static acui_ran read_times(acu_device *device, acui_timer *timer, acui_task_record *part,
                            uint64_t over)
 {
     float since = 0, length;
@@ -159,7 +159,7 @@ static acui_ran read_times(acu_device *device, acui_timer *timer, acui_told_part
 
 acui_ran acui_timing_read(const acui_task *task, uint64_t over)
 {
-    acui_told_part *part = task->told; /* its events are the issuer's, and now this thread's */
+    acui_task_record *part = task->record; /* its events are the issuer's, and now this thread's */
     acu_device *device = task->device;
     acui_entered entered;
     acui_ran ran = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records for the trace (base/trace.h): of a submission that is over, from its story; and of what
+/* Records for the trace (base/trace.h): of a submission that is over, from its record; and of what
  * threads do for futures besides. */
 #include "base/alloc.h"
 #include "base/text.h"
 #include "engine/future.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 #include "memory/pool.h"
 
 #include <stddef.h>
@@ -12,9 +12,9 @@
 
 /* ---- a submission ---- */
 
-static const acui_told_node *subject_of(const acui_told_part *part)
+static const acui_node_record *subject_of(const acui_task_record *part)
 {
-    const acui_told_node *node = part->nodes;
+    const acui_node_record *node = part->nodes;
     while (node && node->first && node->next)
         node = node->next;
     return node;
@@ -32,7 +32,7 @@ static void slice(acui_trace_out *out, const acui_trace_event *event, uint64_t e
     acui_trace_end(out, event->track, at_least(end, event->at));
 }
 
-static const char *reason(const acui_told_wait *wait, char *text, size_t bytes)
+static const char *reason(const acui_wait_record *wait, char *text, size_t bytes)
 {
     if (wait->memory)
         return "memory";
@@ -46,18 +46,18 @@ static const char *reason(const acui_told_wait *wait, char *text, size_t bytes)
 }
 
 /* Arrows are numbered by both ends. */
-static uint64_t arrow(uint64_t from, const acui_told_part *to)
+static uint64_t arrow(uint64_t from, const acui_task_record *to)
 {
     return from ? (from * UINT64_C(0x9e3779b97f4a7c15)) ^ to->id : 0;
 }
 
 /* What the part came behind: an instant for each, at the time it was entered, with an arrow from
  * the part or the other submission that it waited for. What was over by then is left out. */
-static void write_waits(acui_trace_out *out, uint64_t track, const acui_told_part *part)
+static void write_waits(acui_trace_out *out, uint64_t track, const acui_task_record *part)
 {
     static const char *const how[] = {"not issued", "over",  "on the same stream",
                                       "implied",    "event", "on the host"};
-    for (const acui_told_wait *wait = part->waits; wait; wait = wait->next) {
+    for (const acui_wait_record *wait = part->waits; wait; wait = wait->next) {
         if (wait->how == ACUI_HOW_OVER)
             continue;
         uint64_t from = wait->part    ? acui_track(ACUI_TRACK_PART, wait->part->id)
@@ -83,7 +83,7 @@ static void write_waits(acui_trace_out *out, uint64_t track, const acui_told_par
 }
 
 /* On the track of the stream, if the device's times are known; a stream runs one part at a time. */
-static void write_device(acui_trace_out *out, const acui_told_part *part,
+static void write_device(acui_trace_out *out, const acui_task_record *part,
                          const acui_trace_event *like)
 {
     char name[64];
@@ -96,7 +96,7 @@ static void write_device(acui_trace_out *out, const acui_told_part *part,
     slice(out, &event, part->ended);
 }
 
-static const char *served(const acui_told_part *part)
+static const char *served(const acui_task_record *part)
 {
     if (part->host)
         return "host";
@@ -111,18 +111,18 @@ typedef struct summary {
     char name[ACUI_OP_NAME + 32];
 } summary;
 
-static summary sum_up(const acui_told_part *part)
+static summary sum_up(const acui_task_record *part)
 {
     static const char *const kinds[] = {
 #define ACU_X(id, name, counted) name,
         ACUI_NODES(ACU_X)
 #undef ACU_X
     };
-    const acui_told_node *subject = subject_of(part);
+    const acui_node_record *subject = subject_of(part);
     summary s = {.kind = subject ? kinds[subject->kind] : "nothing"};
     acui_text_copy(s.name, sizeof s.name, subject ? subject->name : "nothing");
     unsigned more = 0;
-    for (const acui_told_node *node = subject ? subject->next : NULL; node; node = node->next) {
+    for (const acui_node_record *node = subject ? subject->next : NULL; node; node = node->next) {
         more++;
         if (node->kind != subject->kind)
             s.kind = "several";
@@ -134,7 +134,7 @@ static summary sum_up(const acui_told_part *part)
 
 /* What became of the part: it waited, was issued, was on the device or on its way there, and ended
  * before that was noticed. */
-static void write_stages(acui_trace_out *out, uint64_t track, const acui_told_part *part)
+static void write_stages(acui_trace_out *out, uint64_t track, const acui_task_record *part)
 {
     uint64_t end = at_least(part->over, part->entered);
     uint64_t issue = part->issue ? part->issue : end;
@@ -153,12 +153,12 @@ static void write_stages(acui_trace_out *out, uint64_t track, const acui_told_pa
     slice(out, &(acui_trace_event){.track = track, .at = ended, .name = "to be noticed"}, end);
 }
 
-static void write_part(acui_trace_out *out, const acui_story *story, const acui_told_part *part)
+static void write_part(acui_trace_out *out, const acui_record *record, const acui_task_record *part)
 {
-    const acui_told_node *node = subject_of(part);
+    const acui_node_record *node = subject_of(part);
     const summary does = sum_up(part);
     const acui_trace_note notes[] = {
-        {.name = "submission", .number = story->number},
+        {.name = "submission", .number = record->number},
         {.name = "part", .number = (uint64_t)part->number},
         {.name = "kind", .text = does.kind},
         {.name = "issued as", .text = served(part)},
@@ -186,51 +186,52 @@ static void write_part(acui_trace_out *out, const acui_story *story, const acui_
     }
 }
 
-static const char *name_of(const acui_story *story)
+static const char *name_of(const acui_record *record)
 {
-    const acui_told_node *node = story->parts ? subject_of(story->parts) : NULL;
-    return story->name[0] ? story->name : node ? node->name : "submission";
+    const acui_node_record *node = record->parts ? subject_of(record->parts) : NULL;
+    return record->name[0] ? record->name : node ? node->name : "submission";
 }
 
-static void write_submission(acui_trace_out *out, const acui_story *story)
+static void write_submission(acui_trace_out *out, const acui_record *record)
 {
-    const acui_trace_note notes[] = {
-        {.name = "submission", .number = story->number},
-        {.name = "parts", .number = (uint64_t)story->count},
-        {.name = "status", .text = acu_status_name(story->status)}};
-    acui_trace_event event = {.track = acui_track(ACUI_TRACK_SUBMISSION, story->number),
-                              .at = story->composed, .name = name_of(story), .notes = notes,
+    const acui_trace_note notes[] = {{.name = "submission", .number = record->number},
+                                     {.name = "parts", .number = (uint64_t)record->count},
+                                     {.name = "status", .text = acu_status_name(record->status)}};
+    acui_trace_event event = {.track = acui_track(ACUI_TRACK_SUBMISSION, record->number),
+                              .at = record->composed,
+                              .name = name_of(record),
+                              .notes = notes,
                               .note_count = 3};
     acui_trace_track(out, event.track, "submissions", true);
     acui_trace_begin(out, &event);
-    slice(out, &(acui_trace_event){.track = event.track, .at = story->composed, .name = "plan"},
-          story->planned);
-    acui_trace_end(out, event.track, at_least(story->over, story->planned));
-    event.track = acui_trace_thread(out, story->thread);
-    slice(out, &event, story->planned);
-    acui_trace_count(out, "submissions in flight", 0, false, story->composed, story->flying);
-    acui_trace_count(out, "submissions in flight", 0, false, story->over, story->flying_then);
+    slice(out, &(acui_trace_event){.track = event.track, .at = record->composed, .name = "plan"},
+          record->planned);
+    acui_trace_end(out, event.track, at_least(record->over, record->planned));
+    event.track = acui_trace_thread(out, record->thread);
+    slice(out, &event, record->planned);
+    acui_trace_count(out, "submissions in flight", 0, false, record->composed, record->flying);
+    acui_trace_count(out, "submissions in flight", 0, false, record->over, record->flying_then);
 }
 
-static acui_story *story_of(acui_trace_record *record)
+static acui_record *record_of(acui_trace_record *traced)
 {
-    return (acui_story *)((char *)record - offsetof(acui_story, record));
+    return (acui_record *)((char *)traced - offsetof(acui_record, traced));
 }
 
-static void write_story(acui_trace_record *record, acui_trace_out *out)
+static void write_record(acui_trace_record *traced, acui_trace_out *out)
 {
-    acui_story *story = story_of(record);
-    pthread_mutex_lock(&story->lock);
-    write_submission(out, story);
-    for (const acui_told_part *part = story->parts; part; part = part->next)
+    acui_record *record = record_of(traced);
+    pthread_mutex_lock(&record->lock);
+    write_submission(out, record);
+    for (const acui_task_record *part = record->parts; part; part = part->next)
         if (part->entered)
-            write_part(out, story, part);
-    pthread_mutex_unlock(&story->lock);
+            write_part(out, record, part);
+    pthread_mutex_unlock(&record->lock);
 }
 
-static void drop_story(acui_trace_record *record)
+static void drop_record(acui_trace_record *traced)
 {
-    acui_story_put(story_of(record));
+    acui_record_put(record_of(traced));
 }
 
 /* ---- what threads do besides ---- */
@@ -238,17 +239,17 @@ static void drop_story(acui_trace_record *record)
 typedef struct span {
     acui_trace_record record;
     const char *what;
-    acui_story *story; /* of the submission, which is over; NULL: of none in particular */
+    acui_record *of; /* of the submission, which is over; NULL: of none in particular */
     uint64_t from, to;
     pid_t thread;
 } span;
 
-static void write_span(acui_trace_record *record, acui_trace_out *out)
+static void write_span(acui_trace_record *traced, acui_trace_out *out)
 {
-    const span *s = (const span *)record;
-    uint64_t number = s->story ? s->story->number : 0;
+    const span *s = (const span *)traced;
+    uint64_t number = s->of ? s->of->number : 0;
     const acui_trace_note notes[] = {{.name = "submission", .number = number},
-                                     {.name = "of", .text = number ? s->story->name : ""}};
+                                     {.name = "of", .text = number ? s->of->name : ""}};
     acui_trace_event event = {.track = acui_trace_thread(out, s->thread), .at = s->from,
                               .name = s->what, .notes = notes, .note_count = number ? 2 : 0};
     slice(out, &event, s->to);
@@ -258,10 +259,10 @@ static void write_span(acui_trace_record *record, acui_trace_out *out)
     acui_trace_instant(out, &event);
 }
 
-static void drop_span(acui_trace_record *record)
+static void drop_span(acui_trace_record *traced)
 {
-    acui_story_put(((span *)record)->story);
-    acui_free(record);
+    acui_record_put(((span *)traced)->of);
+    acui_free(traced);
 }
 
 void acui_trace_span(const char *what, acu_future *future, uint64_t from)
@@ -277,9 +278,9 @@ void acui_trace_span(const char *what, acu_future *future, uint64_t from)
     s->to = acui_now();
     s->thread = acui_thread_id();
     const acui_submission *submission = future ? future->submission : NULL;
-    if (submission && submission->story) {
-        s->story = submission->story;
-        atomic_fetch_add_explicit(&s->story->refs, 1, memory_order_relaxed);
+    if (submission && submission->record) {
+        s->of = submission->record;
+        atomic_fetch_add_explicit(&s->of->refs, 1, memory_order_relaxed);
     }
     acui_trace_push(&s->record);
 }
@@ -306,12 +307,12 @@ static void sample(acui_trace_out *out)
     }
 }
 
-void acui_trace_story(acui_story *story)
+void acui_trace_record_put(acui_record *record)
 {
     if (!acui_tracing())
         return;
     acui_trace_set_sample(sample);
-    story->record = (acui_trace_record){.write = write_story, .drop = drop_story};
-    atomic_fetch_add_explicit(&story->refs, 1, memory_order_relaxed);
-    acui_trace_push(&story->record);
+    record->traced = (acui_trace_record){.write = write_record, .drop = drop_record};
+    atomic_fetch_add_explicit(&record->refs, 1, memory_order_relaxed);
+    acui_trace_push(&record->traced);
 }

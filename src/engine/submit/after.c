@@ -50,17 +50,17 @@ static acu_status find_points(acui_plan *plan, acu_future *future)
                      "is being planned at this moment; wait until acu_future_planned says so");
 }
 
-static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *place,
+static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *fallback,
                                     acui_values *values)
 {
     const acui_after *before = plan->now.after;
     acu_status status = find_points(plan, op->u.future);
     if (status == ACU_OK) {
         uint32_t count = plan->count;
-        status = acui_plan_op(plan, acui_op_take_input(op, 0), place, values);
+        status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
         if (status == ACU_OK && plan->count == count && plan->now.after != before) {
             plan->passes_on = true;
-            status = acui_plan_await(plan, op, place, plan->imported, NULL, true);
+            status = acui_plan_await(plan, op, fallback, plan->imported, NULL, true);
         }
     }
     plan->now.after = before;

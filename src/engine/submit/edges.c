@@ -13,23 +13,23 @@
 #include <string.h>
 
 /* What is noted about a node while edges are looked for. */
-typedef struct mark {
+typedef struct visit {
     const acui_node *by;       /* the node being looked at, once it has an edge from this one */
     const acui_node *follower; /* the first that has an edge from it */
-} mark;
+} visit;
 
 typedef struct finding {
     const acui_task *task;
-    acui_arena *kept, *drafts;
-    mark *marks;    /* one for each node of the task, in order */
+    acui_arena *lasting, *transient;
+    visit *visits;  /* one for each node of the task, in order */
     uint32_t first; /* index of the first node */
     const acui_node *last; /* the node that was looked at before; NULL: none */
     bool chained;          /* so far, each has an edge from the one before */
 } finding;
 
-static inline mark *mark_of(const finding *f, const acui_node *node)
+static inline visit *visit_of(const finding *f, const acui_node *node)
 {
-    return &f->marks[node->index - f->first];
+    return &f->visits[node->index - f->first];
 }
 
 /* ---- one edge ---- */
@@ -39,7 +39,7 @@ ACUI_RARE static bool put_more(const finding *f, acui_node *node, acui_node *bef
 {
     uint32_t n = node->before_count;
     if ((n & (n - 1)) == 0) { /* full: 1, 2, 4, ... */
-        acui_node **grown = ACUI_ARENA_ARRAY(f->kept, acui_node *, 2 * (size_t)n);
+        acui_node **grown = ACUI_ARENA_ARRAY(f->lasting, acui_node *, 2 * (size_t)n);
         if (!grown)
             return false;
         memcpy(grown, acui_node_before(node), n * sizeof *grown);
@@ -52,7 +52,7 @@ ACUI_RARE static bool put_more(const finding *f, acui_node *node, acui_node *bef
 
 static inline bool add_edge(const finding *f, acui_node *node, acui_node *before)
 {
-    mark *m = mark_of(f, before);
+    visit *m = visit_of(f, before);
     if (before == node || m->by == node)
         return true;
     m->by = node;
@@ -75,12 +75,12 @@ static void drop_implied(const finding *f, acui_node *node)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
         for (uint32_t k = 0; k < list[i]->before_count; k++) {
-            mark *m = mark_of(f, acui_node_before(list[i])[k]);
+            visit *m = visit_of(f, acui_node_before(list[i])[k]);
             if (m->by == node)
                 m->by = NULL;
         }
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (mark_of(f, list[i])->by == node)
+        if (visit_of(f, list[i])->by == node)
             list[kept++] = list[i];
     node->before_count = kept;
     if (kept == 1)
@@ -116,38 +116,39 @@ ACUI_RARE static bool grow(acui_arena *arena, acui_history *h)
     return h->count < ACUI_INDEX_FROM || grow_index(arena, h, room);
 }
 
-static bool push_indexed(const finding *f, acui_history *h, const acui_touch *touch,
+static bool push_indexed(const finding *f, acui_history *h, const acui_node_access *access,
                          acui_node *node)
 {
-    if (acui_index_is_full(h->index) && !grow(f->drafts, h))
+    if (acui_index_is_full(h->index) && !grow(f->transient, h))
         return false;
-    bool write = touch->access != ACU_READ;
-    uint32_t at = acui_index_insert(h->index, &touch->extent, write, write);
-    h->list[at - 1] = (acui_range){.extent = touch->extent, .node = node};
+    bool write = access->mode != ACU_READ;
+    uint32_t at = acui_index_insert(h->index, &access->extent, write, write);
+    h->list[at - 1] = (acui_range){.extent = access->extent, .node = node};
     h->count = h->index->used;
     return true;
 }
 
-static inline bool push(const finding *f, acui_history *h, const acui_touch *touch, acui_node *node)
+static inline bool push(const finding *f, acui_history *h, const acui_node_access *access,
+                        acui_node *node)
 {
-    if (!h->index && h->count == h->room && !grow(f->drafts, h))
+    if (!h->index && h->count == h->room && !grow(f->transient, h))
         return false;
     if (h->index)
-        return push_indexed(f, h, touch, node);
+        return push_indexed(f, h, access, node);
     uint32_t at = h->count++;
-    if (touch->access != ACU_READ) { /* takes the first read's place; that one moves to the end */
+    if (access->mode != ACU_READ) { /* takes the first read's place; that one moves to the end */
         if (at > h->writes)
             h->list[at] = h->list[h->writes];
         at = h->writes++;
     }
-    h->list[at] = (acui_range){.extent = touch->extent, .node = node};
+    h->list[at] = (acui_range){.extent = access->extent, .node = node};
     return true;
 }
 
-/* What the task has done with the touch's buffer so far. */
-static inline acui_history *history_of(const finding *f, const acui_touch *touch)
+/* What the task has done with the buffer of the access so far. */
+static inline acui_history *history_of(const finding *f, const acui_node_access *access)
 {
-    acui_history *h = touch->use->history;
+    acui_history *h = access->use->history;
     if (h->task == f->task)
         return h;
     h->task = f->task;
@@ -161,32 +162,33 @@ static inline acui_history *history_of(const finding *f, const acui_touch *touch
 }
 
 /* The same as below, of a long list. A read forgets nothing. */
-static bool go_behind(const finding *f, acui_node *node, const acui_touch *touch)
+static bool go_behind(const finding *f, acui_node *node, const acui_node_access *access)
 {
-    acui_history *h = history_of(f, touch);
-    bool write = touch->access != ACU_READ;
-    for (uint32_t at = acui_index_find(h->index, &touch->extent, write), next; at; at = next) {
+    acui_history *h = history_of(f, access);
+    bool write = access->mode != ACU_READ;
+    for (uint32_t at = acui_index_find(h->index, &access->extent, write), next; at; at = next) {
         const acui_range *range = &h->list[at - 1];
         next = h->index->nodes[at].next;
-        if (acui_extents_overlap(&touch->extent, &range->extent) && !add_edge(f, node, range->node))
+        if (acui_extents_overlap(&access->extent, &range->extent) &&
+            !add_edge(f, node, range->node))
             return false;
-        if (write && acui_extent_covers(&touch->extent, &range->extent))
+        if (write && acui_extent_covers(&access->extent, &range->extent))
             acui_index_remove(h->index, at, h->index->nodes[at].item);
     }
     return true;
 }
 
 /* Ranges that the write covers are forgotten: what comes later comes behind the write. */
-static inline bool add_write(const finding *f, acui_node *node, const acui_touch *touch)
+static inline bool add_write(const finding *f, acui_node *node, const acui_node_access *access)
 {
-    acui_history *h = history_of(f, touch);
+    acui_history *h = history_of(f, access);
     uint32_t kept = 0, writes = 0;
     if (h->index)
-        return go_behind(f, node, touch) && push(f, h, touch, node);
+        return go_behind(f, node, access) && push(f, h, access, node);
     for (uint32_t i = 0; i < h->count; i++) {
         const acui_range *range = &h->list[i];
-        bool covered = acui_extent_covers(&touch->extent, &range->extent);
-        if ((covered || acui_extents_overlap(&touch->extent, &range->extent)) &&
+        bool covered = acui_extent_covers(&access->extent, &range->extent);
+        if ((covered || acui_extents_overlap(&access->extent, &range->extent)) &&
             !add_edge(f, node, range->node))
             return false;
         if (covered)
@@ -196,14 +198,14 @@ static inline bool add_write(const finding *f, acui_node *node, const acui_touch
     }
     h->count = kept;
     h->writes = writes;
-    return push(f, h, touch, node);
+    return push(f, h, access, node);
 }
 
 /* Whether `node` comes behind `other`, as far as it shows at once. */
 static inline bool is_behind(const finding *f, const acui_node *node, const acui_node *other)
 {
-    return other == node || mark_of(f, other)->by == node ||
-           (f->chained && mark_of(f, f->last)->by == node);
+    return other == node || visit_of(f, other)->by == node ||
+           (f->chained && visit_of(f, f->last)->by == node);
 }
 
 /* A reader that comes behind the last recorded one anyway stands for it, if it reads as much. */
@@ -214,35 +216,35 @@ static inline bool stands_for_last(const finding *f, const acui_history *h, cons
     return acui_extent_covers(extent, &last->extent) && is_behind(f, node, last->node);
 }
 
-static inline bool read_behind(const finding *f, acui_node *node, const acui_touch *touch)
+static inline bool read_behind(const finding *f, acui_node *node, const acui_node_access *access)
 {
-    const acui_history *h = history_of(f, touch);
+    const acui_history *h = history_of(f, access);
     if (h->index)
-        return go_behind(f, node, touch);
+        return go_behind(f, node, access);
     for (uint32_t i = 0; i < h->writes; i++)
-        if (acui_extents_overlap(&h->list[i].extent, &touch->extent) &&
+        if (acui_extents_overlap(&h->list[i].extent, &access->extent) &&
             !add_edge(f, node, h->list[i].node))
             return false;
     return true;
 }
 
 /* To be called when all edges that follow from data are known. */
-static inline bool add_read(const finding *f, acui_node *node, const acui_touch *touch)
+static inline bool add_read(const finding *f, acui_node *node, const acui_node_access *access)
 {
-    acui_history *h = touch->use->history;
-    if (!h->index && h->count > h->writes && stands_for_last(f, h, node, &touch->extent))
+    acui_history *h = access->use->history;
+    if (!h->index && h->count > h->writes && stands_for_last(f, h, node, &access->extent))
         h->count--;
-    return push(f, h, touch, node);
+    return push(f, h, access, node);
 }
 
 static bool add_data(const finding *f, acui_node *node)
 {
-    const acui_touch *end = node->touches + node->touch_count;
-    for (const acui_touch *touch = node->touches; touch < end; touch++)
-        if (touch->access == ACU_READ ? !read_behind(f, node, touch) : !add_write(f, node, touch))
+    const acui_node_access *end = node->accesses + node->access_count;
+    for (const acui_node_access *access = node->accesses; access < end; access++)
+        if (access->mode == ACU_READ ? !read_behind(f, node, access) : !add_write(f, node, access))
             return false;
-    for (const acui_touch *touch = node->touches; touch < end; touch++)
-        if (touch->access == ACU_READ && !add_read(f, node, touch))
+    for (const acui_node_access *access = node->accesses; access < end; access++)
+        if (access->mode == ACU_READ && !add_read(f, node, access))
             return false;
     return true;
 }
@@ -256,7 +258,7 @@ static bool add_range(const finding *f, acui_node *node, uint32_t begin, uint32_
     uint32_t first = f->first;
     for (uint32_t i = begin < first ? first : begin; i < end; i++) {
         acui_node *before = f->task->nodes[i - first];
-        const acui_node *follower = f->marks[i - first].follower;
+        const acui_node *follower = f->visits[i - first].follower;
         if (acui_is_prologue(before) || (follower && follower->index < end))
             continue;
         if (!add_edge(f, node, before))
@@ -289,10 +291,12 @@ bool acui_find_edges(acui_task *task)
     acui_plan *plan = &task->submission->plan;
     if (task->count == 1)
         return true; /* no edges; later tasks start with an empty history */
-    finding f = {.task = task, .kept = &plan->arena, .drafts = &plan->drafts,
+    finding f = {.task = task,
+                 .lasting = &plan->arena,
+                 .transient = &plan->transient,
                  .first = task->first->index};
-    f.marks = ACUI_ARENA_ARRAY(f.drafts, mark, task->count);
-    if (!f.marks)
+    f.visits = ACUI_ARENA_ARRAY(f.transient, visit, task->count);
+    if (!f.visits)
         return false;
     for (uint32_t i = 0; i < task->count; i++) {
         acui_node *node = task->nodes[i];
@@ -307,7 +311,7 @@ bool acui_find_edges(acui_task *task)
             return false;
         if (!add_explicit(&f, node))
             return false;
-        f.chained = !f.last || (f.chained && mark_of(&f, f.last)->by == node);
+        f.chained = !f.last || (f.chained && visit_of(&f, f.last)->by == node);
         f.last = node;
         drop_implied(&f, node);
     }

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "engine/flight/flight.h"
 #include "engine/order/order.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 #include "engine/submit/runtime.h"
 #include "engine/submit/submit.h"
 
@@ -39,7 +39,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
         acui_homes homes = acui_lock_to_enter(s, tasks);
         s->order.sealed = last;
         ready = acui_enter_tasks(s, tasks);
-        acui_story_waits(tasks);
+        acui_record_waits(tasks);
         bool waits = waits_on_host(tasks);
         acui_order_unlock(homes);
         if (waits)
@@ -58,7 +58,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
 /* ---- a task that is entered only if it is ready, or whose work is on its stream ---- */
 
 typedef struct looking {
-    const acui_touch *touch;
+    const acui_node_access *access;
     bool waits;
     acui_fault *cause; /* retained: why something that it reads was not computed */
     bool bad;
@@ -69,7 +69,7 @@ static void look_at(void *context, acui_point *point, const acui_extent *extent,
     looking *l = context;
     l->waits |= point->state == ACUI_POINT_PENDING;
     (void)extent;
-    if (!data || l->bad || !acui_point_spoils(point, l->touch->use->buffer, &l->touch->extent))
+    if (!data || l->bad || !acui_point_spoils(point, l->access->use->buffer, &l->access->extent))
         return;
     l->bad = true;
     l->cause = acui_fault_retain(point->fault);
@@ -78,10 +78,10 @@ static void look_at(void *context, acui_point *point, const acui_extent *extent,
 static looking look_before(const acui_node *node)
 {
     looking found = {.waits = false};
-    for (uint32_t i = 0; i < node->touch_count; i++) {
-        const acui_touch *touch = found.touch = &node->touches[i];
-        acui_accesses_look(&touch->use->buffer->accesses, touch->extent, touch->access,
-                           look_at, &found);
+    for (uint32_t i = 0; i < node->access_count; i++) {
+        const acui_node_access *access = found.access = &node->accesses[i];
+        acui_accesses_look(&access->use->buffer->accesses, access->extent, access->mode, look_at,
+                           &found);
     }
     return found;
 }
@@ -104,12 +104,12 @@ static acu_status check_entered(acui_task *task, bool memory)
     return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
 }
 
-acu_status acui_enter_placed(acui_submission *s, acui_task **out)
+acu_status acui_enter_on_stream(acui_submission *s, acui_task **out)
 {
     acui_task *task = NULL;
     ACUI_TRY(acui_make_tasks(s, &task));
     s->planning.stage = ACUI_PLANNED;
-    task->placed = true;
+    task->on_stream = true;
     acui_homes homes = acui_lock_to_enter(s, task);
     enter_whole(s, task);
     bool memory = !task->order.failed;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Runs: a task is cut where its nodes change between those that a cached graph can hold and those
- * that it cannot. The key of a run of the first kind says its form: what has to be equal for one
- * executable graph to serve two runs. Everything else (arguments, grids, addresses, lengths) can be
- * set.
+ * that it cannot. The key of a run of the first kind says its signature: what has to be equal for
+ * one executable graph to serve two runs. Everything else (arguments, grids, addresses, lengths)
+ * can be set.
  *
  * A long chain for a device that has nothing to do is cut further, with short pieces first: the
  * device starts with these while the host still sets the arguments of the rest. Each piece costs
@@ -49,20 +49,20 @@ bool acui_fits_graph(const acui_node *node)
 }
 
 /* What a FOREIGN call depends on; false: that can not be told. */
-static bool call_form(const acui_node *node, acui_call_form *form)
+static bool call_key(const acui_node *node, acui_call_key *key)
 {
     const acu_op *op = node->u.call.op;
     const acui_own_call *own = op->u.call.own;
-    *form = (acui_call_form){0};
-    return own && own->form && own->form(op->user.data, form);
+    *key = (acui_call_key){0};
+    return own && own->key && own->key(op->user.data, key);
 }
 
 /* What a call enqueues is not known without calling; so it must be known when it is the same. */
 static bool call_fits(const acui_node *node)
 {
-    acui_call_form form;
+    acui_call_key key;
     return acu_driver_has(ACU_CALL_GraphExecChildGraphNodeSetParams) &&
-           (node->kind == ACUI_NODE_LAUNCH || call_form(node, &form));
+           (node->kind == ACUI_NODE_LAUNCH || call_key(node, &key));
 }
 
 /* acui_fits_graph for a graph that is set again and again. A copy by rows stays what it was made
@@ -119,26 +119,26 @@ static inline uint64_t kind_word(const acui_node *node)
 static void put_edges(writer *w, const acui_node *node, uint32_t first)
 {
     for (uint32_t i = 0; i < node->before_count; i++)
-        if (acui_node_before(node)[i]->place >= first)
-            put(w, acui_node_before(node)[i]->place - first);
+        if (acui_node_before(node)[i]->position >= first)
+            put(w, acui_node_before(node)[i]->position - first);
 }
 
 static uint64_t count_inside(const acui_node *node, uint32_t first)
 {
     uint64_t n = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
-        n += acui_node_before(node)[i]->place >= first;
+        n += acui_node_before(node)[i]->position >= first;
     return n;
 }
 
 /* Where the parameters of a launch are, unless each takes one word: a list is laid out otherwise if
  * its room was not known yet. */
-static ACUI_APART void put_places(writer *w, const acui_node *node)
+static ACUI_APART void put_offsets(writer *w, const acui_node *node)
 {
-    const uint32_t *places = acui_launch_places(node);
+    const uint32_t *offsets = acui_launch_offsets(node);
     uint64_t all = node->u.launch.bytes; /* a hash is enough: one kernel has very few layouts */
     for (uint32_t i = 1; i < node->u.launch.count; i++)
-        all = acui_hash_with(all, places[i]);
+        all = acui_hash_with(all, offsets[i]);
     put(w, all);
 }
 
@@ -155,11 +155,11 @@ static void put_bytes(writer *w, const void *from, size_t bytes)
 
 static void put_foreign(writer *w, const acui_node *node)
 {
-    acui_call_form form;
-    call_form(node, &form);
-    put(w, (uint64_t)form.what);
-    put_bytes(w, form.data, form.bytes);
-    for (size_t i = 0; form.fixed && i < node->u.call.count; i++)
+    acui_call_key key;
+    call_key(node, &key);
+    put(w, (uint64_t)key.what);
+    put_bytes(w, key.data, key.bytes);
+    for (size_t i = 0; key.fixed && i < node->u.call.count; i++)
         put(w, acui_call_address(node, i));
 }
 
@@ -180,21 +180,21 @@ static void put_call(writer *w, const acui_node *node)
 /* At most so many words are put for it. */
 static size_t call_words(const acui_node *node)
 {
-    acui_call_form form;
+    acui_call_key key;
     if (node->kind == ACUI_NODE_LAUNCH)
         return 4 + node->u.launch.bytes / 8;
-    call_form(node, &form);
-    return 3 + form.bytes / 8 + (form.fixed ? node->u.call.count : 0);
+    call_key(node, &key);
+    return 3 + key.bytes / 8 + (key.fixed ? node->u.call.count : 0);
 }
 
 static inline void put_node(writer *w, const acui_run *run, const acui_node *node)
 {
-    uint32_t first = run->nodes[0]->place;
+    uint32_t first = run->nodes[0]->position;
     put(w, kind_word(node) | (run->wide ? count_inside(node, first) : CHAINED) << 32);
     if (node->kind == ACUI_NODE_LAUNCH) {
         put(w, (uint64_t)(uintptr_t)node->u.launch.kernel->raw);
-        if (node->u.launch.placed)
-            put_places(w, node);
+        if (node->u.launch.offsets)
+            put_offsets(w, node);
     }
     if (run->calls && acui_is_call(node))
         put_call(w, node);
@@ -336,7 +336,7 @@ bool acui_cut_runs(acui_task *task)
         if (run->count > 0 && !comes_behind(node, task->body[task->body_count - 1]))
             run->wide = true; /* not behind its neighbour: there are branches */
         run->calls |= fits && acui_is_call(node);
-        node->place = task->body_count;
+        node->position = task->body_count;
         task->body[task->body_count++] = node;
         run->count++;
     }

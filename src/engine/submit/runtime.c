@@ -51,7 +51,7 @@ struct acui_runtime {
     _Atomic(life) life; /* STOPPED to RUNNING and to STOPPING under start_lock; seq_cst, against the
                          * ring's `given`: see give */
     pthread_t thread;
-    bool alone; /* it may use one core only: spinning would keep others from working */
+    bool one_core; /* it may use one core only: spinning would keep others from working */
 };
 
 /* Rings are never freed: a thread may submit while another one closes the last device. */
@@ -124,7 +124,7 @@ static acui_runtime *choose(acu_device *device, const acu_submit_options *option
 {
     if (mine || !acui_any_runtime_thread())
         return NULL;
-    device = acui_submit_place(device, options, stream);
+    device = acui_submit_device(device, options, stream);
     if (!device)
         device = acu_device_default();
     if (device && device->runtime_thread)
@@ -219,14 +219,14 @@ static acu_status make_more(const acui_runtime *own, const acu_submit_options *o
 /* Put it into the ring, which takes what is in `what` on success. */
 static acu_status give(acui_runtime *runtime, const acui_handed *what)
 {
-    uint64_t place = acui_handover_place(&runtime->queue);
+    uint64_t place = acui_handover_claim(&runtime->queue);
     if (!place)
         return acui_fail(ACU_ERR_FULL, "%d submissions are handed over and not issued yet",
                          ACUI_HANDOVER_PLACES);
     if (what->future && !what->future->how.early) /* else other threads know it already */
         what->future->how.early = true;
     if (what->future) {
-        what->future->handed.place = place;
+        what->future->handed.position = place;
         /* Release: other threads may know the future, and acquire this to read its place. */
         atomic_store_explicit(&what->future->handed.runtime, runtime, memory_order_release);
     }
@@ -254,7 +254,7 @@ static acu_status hand_over(acui_runtime *runtime, acu_device *device, acu_op *o
     if (device)
         ACUI_TRY(acui_device_check(device));
     if (options->refuse_when_full)
-        ACUI_TRY(acui_check_room(acui_submit_place(device, options, stream), waiting_in(runtime),
+        ACUI_TRY(acui_check_room(acui_submit_device(device, options, stream), waiting_in(runtime),
                                  false));
     if (is_stopped(runtime))
         ACUI_TRY(start(runtime));
@@ -364,7 +364,7 @@ void acui_runtime_entered(void)
 static bool spin(acui_runtime *runtime, uint64_t patience)
 {
     acui_streak_end();
-    uint64_t end = acui_now() + (runtime->alone ? 0 : patience);
+    uint64_t end = acui_now() + (runtime->one_core ? 0 : patience);
     do {
         for (int i = 0; i < 32; i++) {
             if (acui_handover_ready(&runtime->queue))
@@ -412,7 +412,7 @@ static void work(acui_runtime *runtime)
 
 static void *run(void *runtime)
 {
-    ((acui_runtime *)runtime)->alone = on_one_core();
+    ((acui_runtime *)runtime)->one_core = on_one_core();
     work(runtime);
     return NULL;
 }
@@ -422,18 +422,18 @@ static void *run(void *runtime)
 bool acui_runtime_has_entered(acu_future *future)
 {
     acui_runtime *runtime = atomic_load_explicit(&future->handed.runtime, memory_order_acquire);
-    return runtime && acui_passage_reached(&runtime->entered, future->handed.place);
+    return runtime && acui_passage_reached(&runtime->entered, future->handed.position);
 }
 
 acu_status acui_runtime_planned(acu_future *future)
 {
     acui_runtime *runtime = atomic_load_explicit(&future->handed.runtime, memory_order_acquire);
-    if (!runtime || acui_passage_reached(&runtime->passed, future->handed.place))
+    if (!runtime || acui_passage_reached(&runtime->passed, future->handed.position))
         return ACU_OK;
     if (acui_future_state_of(future) >= ACUI_FUTURE_RUNNING)
         return ACU_OK;
     ACUI_TRY(acui_refuse_wait("Asking for a value of a submission that is not planned yet"));
-    acui_passage_await(&runtime->passed, future->handed.place, ACU_FOREVER);
+    acui_passage_await(&runtime->passed, future->handed.position, ACU_FOREVER);
     return ACU_OK;
 }
 

@@ -2,6 +2,7 @@
 /* Submitting: an op is planned (op/plan_op.c) and entered (acui_enter_nodes), on the thread that
  * calls or on a runtime thread. A submission's memory stays while `refs` counts somebody; its plan
  * and its tasks stay while `open` does: until it is planned and all tasks are over. */
+#include "engine/submit/submit.h"
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
@@ -11,15 +12,14 @@
 #include "base/text.h"
 #include "driver/nvtx.h"
 #include "engine/completion/complete.h"
-#include "engine/flight/flight.h"
 #include "engine/completion/queue.h"
+#include "engine/flight/flight.h"
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
+#include "engine/report/record.h"
 #include "engine/report/report.h"
-#include "engine/report/story.h"
 #include "engine/submit/runtime.h"
-#include "engine/submit/submit.h"
 #include "memory/pool.h"
 #include "op/await.h"
 
@@ -29,13 +29,13 @@
  * one of the blocks that memory comes in (base/cache.c). */
 #define SMALL (1632 - sizeof(acui_submission))
 
-/* Bytes of drafts on the stack of the call: enough for a few launches. */
-enum { DRAFTS = 1280 };
+/* Bytes of transient memory on the stack of the call: enough for a few launches. */
+enum { TRANSIENT = 1280 };
 
 /* The submission's own reference to its future; a waited one is held by the thread that waits. */
 static void keep(acu_future *future)
 {
-    if (!future->how.waited && acui_future_is_alone(future))
+    if (!future->how.waited && acui_future_is_private(future))
         acui_refs_add_sole(&future->object.refs, 1);
     else if (!future->how.waited)
         acui_future_keep(future);
@@ -49,7 +49,8 @@ acui_submission *acui_submission_new(const acu_submit_options *options, acu_stre
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for a submission");
         return NULL;
     }
-    if (acui_story_wanted(options) && !(s->story = acui_story_new(options)) && options->explain) {
+    if (acui_record_wanted(options) && !(s->record = acui_record_new(options)) &&
+        options->explain) {
         acui_free(s);
         return NULL;
     }
@@ -136,8 +137,8 @@ static void abandon(acui_submission *s, acui_values *values, acui_results *resul
     }
 }
 
-acu_device *acui_submit_place(acu_device *device, const acu_submit_options *options,
-                              acu_stream *stream)
+acu_device *acui_submit_device(acu_device *device, const acu_submit_options *options,
+                               acu_stream *stream)
 {
     if (device)
         return device;
@@ -148,11 +149,11 @@ acu_device *acui_submit_place(acu_device *device, const acu_submit_options *opti
 }
 
 /* The submission is planned; its own count of `open` ends. */
-static void close_planned(acui_submission *s, const acu_device *place)
+static void close_planned(acui_submission *s, const acu_device *fallback)
 {
     struct acui_holder *kept = acui_submission_makes(s) ? acui_memory_planned(s) : NULL;
-    acu_device *device = kept ? s->kept.device : NULL; /* else its issuer may be writing it */
-    bool retained = kept && device != place;           /* `place` is held by the caller */
+    acu_device *device = kept ? s->memory.device : NULL; /* else its issuer may be writing it */
+    bool retained = kept && device != fallback;          /* `fallback` is held by the caller */
     if (retained)
         acu_device_retain(device);
     acui_submission_close(s);
@@ -174,12 +175,12 @@ static void give_up_early(acui_submission *s)
 acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_options *options,
                             acu_stream *stream, acu_future *future)
 {
-    acu_device *place = acui_submit_place(device, options, stream);
+    acu_device *fallback = acui_submit_device(device, options, stream);
     acu_status status = acui_reactor_start();
     /* Before planning: an op that the program keeps is planned only once, whatever becomes of
      * it. */
     if (status == ACU_OK && options->refuse_when_full)
-        status = acui_check_room(place, 0, true);
+        status = acui_check_room(fallback, 0, true);
     if (status == ACU_ERR_FULL)
         return status;
     if (status == ACU_OK && (stream || options->stream))
@@ -190,8 +191,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         return status == ACU_OK ? ACU_ERR_NO_MEMORY : status;
     }
     give_up_early(s);
-    alignas(max_align_t) char drafts[DRAFTS] = {0};
-    acui_arena_begin(&s->plan.drafts, drafts, sizeof drafts);
+    alignas(max_align_t) char transient[TRANSIENT] = {0};
+    acui_arena_begin(&s->plan.transient, transient, sizeof transient);
     acu_val few[ACUI_FEW_RESULTS];
     acui_values values = {
         .list = few, .room = ACUI_FEW_RESULTS, .unwanted = !future || future->how.unwanted,
@@ -201,23 +202,23 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     acu_site site = op->site;
     acui_memory_plan(s);
     begin_planning(s);
-    status = acui_plan_op(&s->plan, op, place, &values);
+    status = acui_plan_op(&s->plan, op, fallback, &values);
     s->planning.stage = ACUI_PLANNED;
     if (status == ACU_OK)
         status = check_order(s);
     if (status == ACU_OK && future && s->plan.passes_on)
-        status = acui_plan_await(&s->plan, &(acu_op){.class = class, .site = site}, place, NULL,
+        status = acui_plan_await(&s->plan, &(acu_op){.class = class, .site = site}, fallback, NULL,
                                  &values, false);
     if (status == ACU_OK && !values.unwanted)
         status = acui_results_make(&values, &results);
     if (status == ACU_OK)
         status = acui_enter_nodes(&s->plan);
     end_planning(s);
-    acui_plan_drop_drafts(&s->plan);
+    acui_plan_drop_transient(&s->plan);
     if (status == ACU_OK) {
         acui_count_submitted();
         s->planning.stage = ACUI_SUBMITTED;
-        acui_story_planned(s);
+        acui_record_planned(s);
         acui_values_clear(&values);
         if (future)
             acui_future_give_results(future, &results);
@@ -226,10 +227,10 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
         if (record.status == ACU_ERR_FULL) /* of a load, say: a FULL submit keeps the op */
             record.status = ACU_ERR_LIMIT;
         abandon(s, &values, &results);
-        close_planned(s, place);
+        close_planned(s, fallback);
         return acui_error_restore(&record);
     }
-    close_planned(s, place);
+    close_planned(s, fallback);
     return ACU_OK;
 }
 
@@ -326,7 +327,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
     }
     if (options.queue)
         /* The reactor wakes up while the work goes to the device. */
-        acui_flight_expect(acui_submit_place(device, &options, NULL));
+        acui_flight_expect(acui_submit_device(device, &options, NULL));
     status = acui_submit(device, taken, &options, NULL, f);
     bool full = status == ACU_ERR_FULL;
     if (status != ACU_OK) {

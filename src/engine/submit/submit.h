@@ -19,8 +19,8 @@ acu_status acui_submit(acu_device *device, acu_op *op, const acu_submit_options 
                        acu_stream *stream, acu_future *future);
 /* The device that the caller has named, by itself, by a policy or by a stream. NULL: the op's
  * tensors and kernels decide, or else it is the default device. */
-acu_device *acui_submit_place(acu_device *device, const acu_submit_options *options,
-                              acu_stream *stream);
+acu_device *acui_submit_device(acu_device *device, const acu_submit_options *options,
+                               acu_stream *stream);
 acui_submission *acui_submission_new(const acu_submit_options *options, acu_stream *stream,
                                      acu_future *future);
 /* Enter what this thread has planned of a submission so far: it comes before what a callback does
@@ -38,7 +38,7 @@ acu_status acui_enter_nodes(acui_plan *plan);
 acu_status acui_enter_ready(acui_submission *submission, acui_task **task);
 /* The same for a node whose work is already on its stream, and comes behind nothing: what is
  * entered later comes behind it. */
-acu_status acui_enter_placed(acui_submission *submission, acui_task **task);
+acu_status acui_enter_on_stream(acui_submission *submission, acui_task **task);
 
 /* ---- use.c ---- */
 /* acu_use_begin and acu_use_begin_wait, for a call of the program's to `function`. */

@@ -30,7 +30,7 @@ static acu_status sync_with(acu_device *device, acu_op *op, const acu_submit_opt
     acu_future *future;
     ACUI_TRY(acui_submit_public(device, op, options, ACUI_WAITED | (tensor ? 0 : ACUI_UNWANTED),
                                 function, &future));
-    status = acui_wait_alone(future, NULL);
+    status = acui_wait_blocking(future, NULL);
     if (status == ACU_OK && times)
         status = acu_future_times(future, times);
     if (status == ACU_OK && tensor)
@@ -64,7 +64,7 @@ acu_status acui_sync_own(acu_op *op, acui_own_work *own, const char *function)
         acu_op_release(op);
     if (status != ACU_OK)
         return status;
-    status = acui_wait_alone(future, own);
+    status = acui_wait_blocking(future, own);
     acu_future_release(future);
     return status;
 }

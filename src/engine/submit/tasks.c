@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks: the nodes of a plan are cut into pieces that are ordered and issued as one. A task is a
- * run of consecutive nodes for one device, of one child; or one node of host work.
- * Called by acui_enter_nodes (order.c), and by alone.c for graphs, on the thread that plans. */
+ * run of consecutive nodes for one device, of one child; or one node of host work. Called by
+ * acui_enter_nodes (order.c), and by standalone.c for graphs, on the thread that plans. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/issue/dispatch.h"
-#include "engine/report/story.h"
+#include "engine/report/record.h"
 #include "engine/submit/submit.h"
 
 /* The policy that chooses the submission's stream on the device; NULL: the program has chosen
@@ -185,6 +185,6 @@ acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
     if (status != ACU_OK)
         acui_drop_tasks(*tasks);
     else
-        acui_story_tasks(s, *tasks);
+        acui_record_tasks(s, *tasks);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Declared uses: a submission of one task whose work the program puts on the stream itself. Begin
- * plans and enters the task, and makes the stream wait for what comes before; end puts the mark
+ * plans and enters the task, and makes the stream wait for what comes before; end puts the signal
  * there. In between the task's point is pending, so that what comes behind it waits.
  */
 #include <acuda/debug.h>
@@ -71,7 +71,8 @@ static acu_status plan(acui_submission *s, acu_device *device, const acu_arg *ar
     if (!node)
         return ACU_ERR_NO_MEMORY;
     for (size_t i = 0; i < count; i++)
-        ACUI_TRY(acui_node_touch(&s->plan, node, args[i].u.tensor, acui_arg_access_of(&args[i])));
+        ACUI_TRY(
+            acui_node_add_access(&s->plan, node, args[i].u.tensor, acui_arg_access_of(&args[i])));
     return ACU_OK;
 }
 
@@ -97,7 +98,7 @@ static acu_status begin(acui_submission *s, acu_device *device, const acu_arg *a
         return ACU_NOT_READY;
     ACUI_TRY(plan(s, device, args, count, site));
     ACUI_TRY(acui_enter_ready(s, task));
-    acui_plan_drop_drafts(&s->plan);
+    acui_plan_drop_transient(&s->plan);
     acui_count_submitted();
     s->planning.stage = ACUI_SUBMITTED;
     return put_waits(*task);
@@ -187,8 +188,8 @@ static acu_status place(acui_submission *s, acu_stream *stream, const acu_arg *a
 {
     acui_task *task;
     ACUI_TRY(plan(s, stream->device, arg, 1, site));
-    ACUI_TRY(acui_enter_placed(s, &task));
-    acui_plan_drop_drafts(&s->plan);
+    ACUI_TRY(acui_enter_on_stream(s, &task));
+    acui_plan_drop_transient(&s->plan);
     acui_count_submitted();
     s->planning.stage = ACUI_SUBMITTED;
     acui_run_tasks(acui_issue_end(task));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Plans that are kept instead of run, for acu_graph_load (graph/graph.c). Nothing of such a plan is
  * ever entered, so nobody else may wait for any of it. */
-#include "engine/submit/alone.h"
+#include "engine/submit/standalone.h"
 #include "engine/submit/submit.h"
 
 #include "base/error.h"
@@ -40,8 +40,8 @@ static void close_shared(acui_plan *plan, acu_status status)
     acui_fault_release(fault);
 }
 
-acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_options *options,
-                           acui_submission **submission, acui_values *values)
+acu_status acui_standalone_plan(acu_device *device, acu_op *op, const acu_submit_options *options,
+                                acui_submission **submission, acui_values *values)
 {
     acui_submission *s = acui_submission_new(options, NULL, NULL);
     if (!s) {
@@ -50,14 +50,14 @@ acu_status acui_alone_plan(acu_device *device, acu_op *op, const acu_submit_opti
     }
     s->plan.flush = refuse_flush;
     s->plan.for_replay = true;
-    acu_device *place = acui_submit_place(device, options, NULL);
-    acu_status status = acui_plan_op(&s->plan, op, place, values);
+    acu_device *fallback = acui_submit_device(device, options, NULL);
+    acu_status status = acui_plan_op(&s->plan, op, fallback, values);
     *submission = s;
     close_shared(&s->plan, status);
     return status;
 }
 
-acu_status acui_alone_lay_out(acui_submission *submission, acui_task **task)
+acu_status acui_standalone_lay_out(acui_submission *submission, acui_task **task)
 {
     acui_task *tasks = NULL;
     ACUI_TRY(acui_make_tasks(submission, &tasks));

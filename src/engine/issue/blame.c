@@ -27,7 +27,7 @@ static bool is_harmful(const acui_node *node)
            node->kind == ACUI_NODE_REPLAY || node->kind == ACUI_NODE_USE;
 }
 
-const acui_node *acui_suspect_in(const acui_task *task)
+const acui_node *acui_blamed_node(const acui_task *task)
 {
     for (size_t i = 0; i < task->count; i++)
         if (is_harmful(task->nodes[i]))
@@ -55,19 +55,18 @@ static void look_at_head(const acui_task *task, void *context)
 static size_t count_others(const acui_task *task)
 {
     size_t n = 0;
-    for (const acui_task *t = task->next_listed; t && t->number == task->number;
-         t = t->next_listed)
+    for (const acui_task *t = task->next_listed; t && t->number == task->number; t = t->next_listed)
         n++;
     return n;
 }
 
 /* `streams`: how many had work; 0: none, but this task is being issued. */
-static void accuse(const acui_task *task, unsigned streams)
+static void blame(const acui_task *task, unsigned streams)
 {
     acu_error *error = acui_error();
     const char *name = task->submission->asked.name;
     size_t harmful = count_harmful(task), more = count_others(task);
-    const acui_node *node = acui_suspect_in(task);
+    const acui_node *node = acui_blamed_node(task);
     snprintf(error->op, sizeof error->op, "%s", node->name);
     error->file = node->site.file;
     error->line = node->site.line;
@@ -92,23 +91,23 @@ static void accuse(const acui_task *task, unsigned streams)
         acui_text_add(&text, "; %u streams had work", streams);
 }
 
-static void accuse_oldest(const acui_task *task, void *context)
+static void blame_oldest(const acui_task *task, void *context)
 {
     const heads *found = context;
     if (task == found->oldest)
-        accuse(task, found->streams);
+        blame(task, found->streams);
 }
 
-void acui_suspect(acu_device *device)
+void acui_blame(acu_device *device)
 {
     heads found = {.oldest = NULL};
     const acui_task *issuing = acui_task_issuing();
     acui_flight_heads(device, look_at_head, &found);
     /* Tasks that were not finished stay where they are until the device counts as lost. */
     if (found.oldest)
-        acui_flight_heads(device, accuse_oldest, &found);
+        acui_flight_heads(device, blame_oldest, &found);
     else if (issuing && issuing->device == device)
-        accuse(issuing, 0);
+        blame(issuing, 0);
 }
 
 static void note_running(acu_device *device, const acui_node *node)
@@ -122,22 +121,22 @@ static void note_running(acu_device *device, const acui_node *node)
     pthread_mutex_unlock(&device->lock);
 }
 
-acu_status acui_enqueue_alone(acui_node *node, acu_stream *stream)
+acu_status acui_enqueue_serially(acui_node *node, acu_stream *stream)
 {
     acu_device *device = node->device;
     if (node->kind == ACUI_NODE_REPLAY) /* this comes back for each of its nodes */
         return acui_enqueue(node, stream);
-    pthread_mutex_lock(&device->alone);
+    pthread_mutex_lock(&device->one_at_a_time);
     note_running(device, node);
     acu_status status = acui_enqueue(node, stream);
     if (status == ACU_OK)
         status = ACUI_DEV(device, StreamSynchronize, stream->raw);
     note_running(device, NULL);
-    pthread_mutex_unlock(&device->alone);
+    pthread_mutex_unlock(&device->one_at_a_time);
     return status;
 }
 
-void acui_finish_alone(acu_stream *stream)
+void acui_finish_serially(acu_stream *stream)
 {
     ACUI_DEV(stream->device, StreamSynchronize, stream->raw);
     acui_stream_harvest(stream, NULL);

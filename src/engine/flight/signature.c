@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The form of a task: what its length depends on, as far as that shows. */
+/* The signature of a task: what its length depends on, as far as that shows. */
 #include "base/hash.h"
 #include "engine/flight/flight.h"
 #include "op/call.h"
@@ -11,15 +11,15 @@ static uint64_t call_hash(uint64_t h, const acui_node *node)
 {
     const acu_op *op = node->u.call.op;
     const acui_own_call *own = op->u.call.own;
-    acui_call_form form;
-    if (!own || !own->form || !own->form(op->user.data, &form)) {
+    acui_call_key key;
+    if (!own || !own->key || !own->key(op->user.data, &key)) {
         h = acui_hash_with(h, (uint64_t)(uintptr_t)node->site.file);
         return acui_hash_with(h, (uint64_t)node->site.line);
     }
-    h = acui_hash_with(h, (uint64_t)form.what);
-    for (size_t at = 0; at < form.bytes; at += 8) {
+    h = acui_hash_with(h, (uint64_t)key.what);
+    for (size_t at = 0; at < key.bytes; at += 8) {
         uint64_t word = 0;
-        memcpy(&word, (const char *)form.data + at, form.bytes - at < 8 ? form.bytes - at : 8);
+        memcpy(&word, (const char *)key.data + at, key.bytes - at < 8 ? key.bytes - at : 8);
         h = acui_hash_with(h, word);
     }
     return h;
@@ -51,7 +51,7 @@ static uint64_t node_hash(uint64_t h, const acui_node *node)
     }
 }
 
-uint64_t acui_form_of(const acui_task *task)
+uint64_t acui_task_signature(const acui_task *task)
 {
     uint64_t h = acui_hash_with(0, task->count);
     for (size_t i = 0; i < task->count; i++)

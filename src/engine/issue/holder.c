@@ -4,7 +4,8 @@
  * for so long: see memory.h. The thread that makes graphs does so (build.c), and the thread that
  * plans a submission, whose plan it has until everything is entered.
  *
- * For that thread, `kept.holder` of the submission says who ends the count of a task that is going:
+ * For that thread, `memory.holder` of the submission says who ends the count of a task that is
+ * going:
  *
  *   NULL        the task itself: the thread is done, or nobody plans (a use)
  *   `planning`  nobody has come to it yet
@@ -42,15 +43,16 @@ acui_task *acui_memory_let_go(acu_device *device, struct acui_holder *holder)
 
 void acui_memory_plan(acui_submission *submission)
 {
-    atomic_store_explicit(&submission->kept.holder, &planning, memory_order_relaxed);
+    atomic_store_explicit(&submission->memory.holder, &planning, memory_order_relaxed);
 }
 
 struct acui_holder *acui_memory_planned(acui_submission *submission)
 {
-    /* Acquire: for `kept.device`. */
-    struct acui_holder *kept = atomic_load_explicit(&submission->kept.holder, memory_order_acquire);
+    /* Acquire: for `memory.device`. */
+    struct acui_holder *kept =
+        atomic_load_explicit(&submission->memory.holder, memory_order_acquire);
     if (kept == &planning)
-        kept = atomic_exchange_explicit(&submission->kept.holder, NULL, memory_order_acquire);
+        kept = atomic_exchange_explicit(&submission->memory.holder, NULL, memory_order_acquire);
     return kept == &planning ? NULL : kept;
 }
 
@@ -58,14 +60,14 @@ void acui_memory_hand_over(acui_task *task, struct acui_holder *holder)
 {
     acui_submission *s = task->submission;
     struct acui_holder *seen = &planning;
-    if (atomic_load_explicit(&s->kept.holder, memory_order_relaxed) == seen) {
-        s->kept.device = task->device;
+    if (atomic_load_explicit(&s->memory.holder, memory_order_relaxed) == seen) {
+        s->memory.device = task->device;
         if (acui_is_planning(s)) { /* this thread is the one that plans */
-            atomic_store_explicit(&s->kept.holder, holder, memory_order_relaxed);
+            atomic_store_explicit(&s->memory.holder, holder, memory_order_relaxed);
             return;
         }
         struct acui_holder *kept = acui_memory_keep(task->device);
-        if (!atomic_compare_exchange_strong_explicit(&s->kept.holder, &seen, kept,
+        if (!atomic_compare_exchange_strong_explicit(&s->memory.holder, &seen, kept,
                                                      memory_order_release, memory_order_relaxed))
             acui_memory_end_getting(kept); /* planning is done: nobody ends it */
     }

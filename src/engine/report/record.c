@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Recording what becomes of a submission that is to be explained: see record.h. Called when its
+ * tasks are made, entered and issued. */
+#include "engine/report/record.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 1504 }; /* bytes of a record with its first pieces: a size that the cache keeps */
+
+/* Submissions with a record that are not over, and the number of the last part. Relaxed. */
+static _Atomic(uint32_t) flying;
+static _Atomic(uint64_t) last_part;
+
+acui_record *acui_record_new(const acu_submit_options *options)
+{
+    /* Not zeroed as a whole: the thread that writes traces has freed it, on another core, so each
+     * line that is touched comes from there. What is taken of the arena is written at once. */
+    acui_record *record = acui_alloc_raw(ROOM);
+    if (!record) {
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain a submission");
+        return NULL;
+    }
+    *record = (acui_record){.count = 0};
+    pthread_mutex_init(&record->lock, NULL);
+    const size_t used = (sizeof *record + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    acui_arena_begin(&record->arena, (char *)record + used, ROOM - used);
+    record->end = &record->parts;
+    atomic_store_explicit(&record->refs, 1, memory_order_relaxed);
+    record->asked = options->explain;
+    record->thread = acui_thread_id();
+    record->flying = atomic_fetch_add_explicit(&flying, 1, memory_order_relaxed) + 1;
+    if (options->name)
+        acui_text_copy(record->name, sizeof record->name, options->name);
+    record->composed = acui_now();
+    return record;
+}
+
+void acui_record_put(acui_record *record)
+{
+    if (!record || !acui_refs_drop(&record->refs))
+        return;
+    if (!record->over) /* its submission was refused */
+        atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed);
+    acui_arena_clear(&record->arena);
+    pthread_mutex_destroy(&record->lock);
+    acui_free(record);
+}
+
+static const char *copy(acui_arena *arena, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *own = acui_arena_get(arena, bytes);
+    return own ? memcpy(own, text, bytes) : "?";
+}
+
+/* ---- parts; lock held ---- */
+
+static void record_edges(acui_arena *arena, acui_node_record *entry, const acui_node *node)
+{
+    entry->before = ACUI_ARENA_ARRAY(arena, uint32_t, node->before_count);
+    for (uint32_t i = 0; entry->before && i < node->before_count; i++)
+        entry->before[entry->before_count++] = acui_node_before(node)[i]->position;
+}
+
+static void record_node(acui_arena *arena, acui_task_record *part, const acui_node *node)
+{
+    acui_node_record *entry = ACUI_ARENA_NEW(arena, acui_node_record);
+    if (!entry)
+        return;
+    *entry = (acui_node_record){.kind = node->kind,
+                                .name = copy(arena, node->name),
+                                .site = node->site,
+                                .first = !part->host && acui_is_prologue(node),
+                                .position = node->position};
+    if (!entry->first && node->before_count)
+        record_edges(arena, entry, node);
+    *part->nodes_end = entry;
+    part->nodes_end = &entry->next;
+}
+
+static void record_run(acui_arena *arena, acui_task_record *part, const acui_run *run)
+{
+    acui_run_record *entry = ACUI_ARENA_NEW(arena, acui_run_record);
+    if (!entry)
+        return;
+    *entry = (acui_run_record){.from = run->nodes[0]->position, .count = run->count};
+    *part->runs_end = entry;
+    part->runs_end = &entry->next;
+}
+
+static void record_part(acui_record *record, acui_task *task)
+{
+    acui_task_record *part = ACUI_ARENA_NEW(&record->arena, acui_task_record);
+    if (!part)
+        return;
+    *part =
+        (acui_task_record){.number = ++record->count,
+                           .point = task->point,
+                           .device = task->device->info.ordinal,
+                           .host = !task->stream,
+                           .id = 1 + atomic_fetch_add_explicit(&last_part, 1, memory_order_relaxed),
+                           .nodes_end = &part->nodes,
+                           .runs_end = &part->runs};
+    for (size_t i = 0; i < task->count; i++)
+        record_node(&record->arena, part, task->nodes[i]);
+    for (const acui_run *run = task->runs; run; run = run->next)
+        record_run(&record->arena, part, run);
+    *record->end = part;
+    record->end = &part->next;
+    task->record = part;
+}
+
+void acui_record_tasks(acui_submission *submission, acui_task *tasks)
+{
+    acui_record *record = submission->record;
+    if (!record)
+        return;
+    pthread_mutex_lock(&record->lock);
+    for (; tasks; tasks = tasks->next)
+        record_part(record, tasks);
+    pthread_mutex_unlock(&record->lock);
+}
+
+/* ---- what the parts come behind ---- */
+
+static const acui_task_record *find_part(const acui_record *record, const acui_point *point)
+{
+    const acui_task_record *part = record->parts;
+    while (part && part->point != point)
+        part = part->next;
+    return part;
+}
+
+/* What is loaded when that point is over, for one of the task's operations. */
+static const char *loaded(acui_arena *arena, const acui_task *task, const acui_point *point)
+{
+    char text[160];
+    for (size_t i = 0; i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
+        if (node->kind == ACUI_NODE_LAUNCH && node->u.launch.kernel &&
+            node->u.launch.kernel->module->point == point) {
+            const acu_kernel *kernel = node->u.launch.kernel;
+            const char *module = kernel->module->name;
+            snprintf(text, sizeof text, "kernel %.80s%s%.60s", kernel->name,
+                     module ? " of module " : "", module ? module : "");
+            return copy(arena, text);
+        }
+        bool call = node->kind == ACUI_NODE_FOREIGN && node->u.call.behind == point;
+        const acui_launch_more *more = node->kind == ACUI_NODE_LAUNCH ? node->u.launch.more : NULL;
+        if (call || (more && more->behind == point)) {
+            snprintf(text, sizeof text, "the library that %.80s calls", node->name);
+            return copy(arena, text);
+        }
+    }
+    return NULL;
+}
+
+void acui_record_waits(acui_task *tasks)
+{
+    acui_record *record = tasks ? tasks->submission->record : NULL;
+    if (!record)
+        return;
+    uint64_t now = acui_now();
+    pthread_mutex_lock(&record->lock);
+    record->number = tasks->point->owner;
+    for (acui_task *task = tasks; task; task = task->next) {
+        if (task->record)
+            task->record->entered = now;
+        for (size_t i = task->record ? task->dependency_count : 0; i-- > 0;) {
+            const acui_dependency *before = &task->dependencies[i];
+            const acui_point *point = before->point;
+            acui_wait_record *entry = ACUI_ARENA_NEW(&record->arena, acui_wait_record);
+            if (!entry)
+                continue;
+            *entry = (acui_wait_record){.next = task->record->waits,
+                                        .point = point,
+                                        .part = find_part(record, point),
+                                        .file = point->file,
+                                        .line = point->line,
+                                        .owner = point->owner,
+                                        .data = before->data,
+                                        .wished = before->wished,
+                                        .memory = point->allocation || point->growth,
+                                        .load = point->load,
+                                        .how = task->stream ? ACUI_HOW_OPEN : ACUI_HOW_HOST};
+            if (point->load) {
+                entry->how = ACUI_HOW_HOST;
+                entry->loaded = loaded(&record->arena, task, point);
+            }
+            if (point->state == ACUI_POINT_OVER)
+                entry->how = ACUI_HOW_OVER;
+            task->record->waits = entry;
+        }
+    }
+    pthread_mutex_unlock(&record->lock);
+}
+
+void acui_record_wait(const acui_task *task, const acui_point *point, uint64_t stream, acui_how how)
+{
+    if (!task->record)
+        return;
+    acui_record *record = task->submission->record;
+    pthread_mutex_lock(&record->lock);
+    for (acui_wait_record *entry = task->record->waits; entry; entry = entry->next)
+        if (entry->point == point) {
+            entry->how = how;
+            entry->stream = stream;
+        }
+    pthread_mutex_unlock(&record->lock);
+}
+
+/* ---- how the parts went to the device ---- */
+
+void acui_record_run(const acui_task *task, const acui_run *run, const acui_run_record *how)
+{
+    if (!task->record)
+        return;
+    acui_record *record = task->submission->record;
+    pthread_mutex_lock(&record->lock);
+    for (acui_run_record *entry = task->record->runs; entry; entry = entry->next)
+        if (entry->from == run->nodes[0]->position) {
+            entry->issued = true;
+            entry->hit = how->hit;
+            entry->why = how->why;
+            entry->set = how->set;
+            entry->streams = how->streams;
+        }
+    pthread_mutex_unlock(&record->lock);
+}
+
+void acui_record_issue(const acui_task *task)
+{
+    if (!task->record)
+        return;
+    acui_record *record = task->submission->record;
+    pthread_mutex_lock(&record->lock);
+    task->record->issuer = acui_thread_id();
+    task->record->issue = acui_now();
+    pthread_mutex_unlock(&record->lock);
+}
+
+void acui_record_issued(const acui_task *task, size_t count)
+{
+    if (!task->record)
+        return;
+    acui_record *record = task->submission->record;
+    pthread_mutex_lock(&record->lock);
+    task->record->issued = acui_now();
+    task->record->together = count;
+    if (task->stream) {
+        task->record->stream = task->stream->id;
+        task->record->signal = task->number;
+    }
+    pthread_mutex_unlock(&record->lock);
+}
+
+/* ---- the end ---- */
+
+void acui_record_task_over(const acui_task *task)
+{
+    if (!task->record)
+        return;
+    acui_record *record = task->submission->record;
+    uint64_t now = acui_now();
+    acui_ran ran = acui_timing_read(task, now);
+    pthread_mutex_lock(&record->lock);
+    task->record->over = now;
+    task->record->began = ran.began;
+    task->record->ended = ran.ended;
+    pthread_mutex_unlock(&record->lock);
+}
+
+void acui_record_planned(const acui_submission *submission)
+{
+    acui_record *record = submission->record;
+    if (!record)
+        return;
+    pthread_mutex_lock(&record->lock);
+    record->planned = acui_now();
+    pthread_mutex_unlock(&record->lock);
+}
+
+void acui_record_over(const acui_submission *submission)
+{
+    acui_record *record = submission->record;
+    if (!record)
+        return;
+    pthread_mutex_lock(&record->lock);
+    record->over = acui_now();
+    record->status = submission->order.failed   ? submission->order.status
+                     : acui_gave_up(submission) ? ACU_ERR_CANCELLED
+                                                : ACU_OK;
+    record->flying_then = atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed) - 1;
+    pthread_mutex_unlock(&record->lock);
+    acui_trace_record_put(record);
+}
