@@ -91,18 +91,9 @@ ACUI_RARE static void destroy(acu_device *device)
     if (device->context) {
         acui_entered entered;
         bool works = acui_enter_to_free(device, &entered);
-        if (device->engine.drop_timer)
-            device->engine.drop_timer(device);
-        if (device->engine.drop_rings)
-            device->engine.drop_rings(device);
-        if (device->memory.drop_pools)
-            device->memory.drop_pools(device);
-        if (device->kernel.drop_families)
-            device->kernel.drop_families(device);
-        if (device->engine.drop_graphs)
-            device->engine.drop_graphs(device);
-        if (device->vendor.drop) /* graphs hold what is dropped here */
-            device->vendor.drop(device);
+        for (int i = 0; i < ACUI_DROPS; i++)
+            if (device->drop[i])
+                device->drop[i](device);
         for (size_t i = 0; i < device->side_count; i++)
             acui_stream_destroy(device->side[i]);
         acui_posts_free(device, works);

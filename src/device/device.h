@@ -73,12 +73,23 @@ typedef struct acui_backlog {
  * a launch and a signal. Leaves room for the task that is admitted last. */
 #define ACUI_STREAM_PLACES 300
 
+/* What layers above keep with a device, in the order in which it goes with the device. */
+typedef enum acui_drop {
+    ACUI_DROP_TIMER,
+    ACUI_DROP_RINGS,
+    ACUI_DROP_POOLS,
+    ACUI_DROP_FAMILIES,
+    ACUI_DROP_GRAPHS,
+    ACUI_DROP_HANDLES, /* graphs hold them */
+    ACUI_DROPS
+} acui_drop;
+
 /*
  * Layers above keep things of their own with a device, or with a stream. These are in the groups
- * that are named for the layer. This layer makes room for them, zeroed, and calls the hooks, if
- * they are set: `drop` ones when the device goes, with the device entered, or lost. What a group
- * means and how it is guarded is the business of its layer; the few places where this layer looks
- * into one are named there.
+ * that are named for the layer. This layer makes room for them, zeroed, and calls `drop`, where
+ * that is set, when the device goes, with the device entered, or lost. What a group means and how
+ * it is guarded is the business of its layer; the few places where this layer looks into one are
+ * named there.
  */
 struct acu_device {
     acui_object object;
@@ -94,6 +105,10 @@ struct acu_device {
     acu_stream *alloc;  /* for allocations that belong to no submission: never has other work */
     size_t opens;       /* acu_open minus acu_close; guarded by the lock of the table of devices */
 
+    /* By acui_drop. Each set when the first of its kind is made, and read when nobody else has the
+     * device. */
+    void (*drop[ACUI_DROPS])(acu_device *device);
+
     pthread_mutex_t lock; /* a leaf: events, lost_error, and what is said to be guarded by it */
     CUevent *events;      /* free events without timing; room for all that exist */
     size_t event_count, event_room, event_total;
@@ -102,12 +117,10 @@ struct acu_device {
         struct acu_module *modules; /* that can be found by name; not retained; guarded by the
                                      * lock */
         struct acui_families *families; /* built-in ones, which the device holds */
-        void (*drop_families)(acu_device *device);
     } kernel;
 
     struct { /* by acu_vendor: vendor/handles.h */
         _Atomic(struct acui_handles *) handles[ACUI_VENDORS]; /* release store, acquire load */
-        void (*drop)(acu_device *device);
         _Atomic(uint32_t) used; /* bits: these libraries know the context */
         uint32_t stale; /* bits: they were used before a reset, and know the old context; fixed.
                          * This layer sets it: open.c */
@@ -125,7 +138,6 @@ struct acu_device {
          * all pools, the program's included. */
         _Atomic(struct acu_pool *) own[ACUI_MEMORIES];
         struct acu_pool *pools; /* guarded by the lock */
-        void (*drop_pools)(acu_device *device);
         /* Grants the peer access to this device's pools. The device is entered. */
         acu_status (*grant_pools)(acu_device *device, acu_device *peer);
         _Atomic(bool) trims; /* some pool keeps only a part of its memory when the device is idle;
@@ -173,14 +185,11 @@ struct acu_device {
         /* Executable graphs, created at first use: release store, acquire load. A module that is
          * about to go is forgotten there first. */
         _Atomic(struct acui_graphs *) graphs;
-        void (*drop_graphs)(acu_device *device);
         void (*forget_module)(acu_device *device, const struct acu_module *module);
         struct acui_rings *rings; /* pinned memory for copies of pageable memory; guarded by the
                                    * lock */
-        void (*drop_rings)(acu_device *device);
         /* Timing events, created at first use: release store, acquire load. */
         _Atomic(struct acui_timer *) timer;
-        void (*drop_timer)(acu_device *device);
         acui_gate gate; /* this layer sets its limit, as opened */
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
          * begun on the host. `started` is changed under the order lock only. This layer reads them:

@@ -75,7 +75,7 @@ static acu_status find_or_begin(acu_device *device, int index, acu_module **modu
         device->kernel.families = ACUI_NEW(struct acui_families);
         if (!device->kernel.families)
             return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the built-in kernels");
-        device->kernel.drop_families = drop;
+        device->drop[ACUI_DROP_FAMILIES] = drop;
     }
     acu_module **known = &device->kernel.families->modules[index];
     if (!*known || acui_module_state(*known) == ACUI_LOAD_FAILED) {

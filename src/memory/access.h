@@ -185,4 +185,10 @@ void acui_accesses_look(const acui_accesses *accesses, acui_extent extent, acu_a
 /* Remove all entries, when the buffer is destroyed. */
 void acui_accesses_clear(acui_accesses *accesses);
 
+/* A number that was not there before in the process; never 0. Called with the locks of these homes
+ * held. */
+uint64_t acui_order_turn(acui_homes homes);
+/* Whether this thread holds the locks of all of these. */
+bool acui_order_holds(acui_homes homes);
+
 #endif

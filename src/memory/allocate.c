@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Memory of buffers: taking it from pools, and giving it back. */
-#include "memory/allocate.h"
+#include "memory/memory.h"
 
 #include "base/error.h"
 #include "base/rare.h"

@@ -7,7 +7,7 @@
 #include "base/callback.h"
 #include "base/error.h"
 #include "base/rare.h"
-#include "memory/allocate.h"
+#include "memory/memory.h"
 #include "memory/pages.h"
 #include "memory/pool.h"
 

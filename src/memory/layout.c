@@ -3,7 +3,7 @@
 #include "memory/layout.h"
 
 #include "base/bulk.h"
-#include "memory/tensor.h"
+#include "memory/memory.h"
 
 #include <string.h>
 

@@ -129,4 +129,18 @@ const char *acui_shape_words(acu_shape shape, char *text); /* "[16, 4]" */
  * or DTYPE. *bytes may be NULL. */
 acu_status acui_shape_check(acu_shape shape, acu_dtype dtype, size_t *bytes);
 
+/* Row-major strides without gaps, for a valid shape. */
+void acui_dense_strides(acu_shape shape, int64_t *strides);
+
+/* ---- allocate.c: between buffers and the pools that their memory comes from ---- */
+/* Allocate memory for a buffer outside of any submission. Blocks for page-locked memory that the
+ * cache does not have. */
+acu_status acui_buffer_allocate_now(acu_buffer *buffer);
+/* Page-locked memory, which may exist only later (growth.c): never blocks. */
+acu_status acui_buffer_allocate_soon(acu_buffer *buffer);
+
+/* The last reference is gone. Also works for a buffer that has no memory, or memory that is not
+ * acuda's own. */
+void acui_buffer_free_memory(acu_buffer *buffer);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Images: rows at a pitch. */
 #include "base/error.h"
-#include "memory/tensor.h"
+#include "memory/memory.h"
 
 /* A multiple of what textures and vector loads need, and of the share of a DRAM page that a row
  * usually has. */

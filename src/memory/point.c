@@ -4,7 +4,7 @@
 #include "base/local.h"
 #include "base/lock.h"
 #include "device/loader.h"
-#include "memory/order.h"
+#include "memory/access.h"
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 

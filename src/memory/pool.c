@@ -136,7 +136,7 @@ acu_pool *acui_pool_make_own(acu_device *device, acu_memory_kind kind, bool writ
         if (pool) {
             if (kind == ACU_MEMORY_DEVICE)
                 pool->raw = device->pool;
-            device->memory.drop_pools = drop_pools;
+            device->drop[ACUI_DROP_POOLS] = drop_pools;
             device->memory.grant_pools = grant_pools;
             if (!device->memory.idle) /* under `making`, before `trims`, which announces it */
                 device->memory.idle = idle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tensors: dtype, shape and strides over a buffer. */
-#include "memory/tensor.h"
+#include "memory/memory.h"
 
 #include "base/error.h"
 #include "base/rare.h"

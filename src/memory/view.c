@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Views: other tensors over the same storage. */
 #include "base/error.h"
-#include "memory/tensor.h"
+#include "memory/memory.h"
 
 #include <inttypes.h>
 

@@ -324,7 +324,7 @@ static acu_status find_or_begin(acui_library *library, acu_device *device, const
     acui_handles *crowded = crowd_out(library, device);
     if (crowded)
         have_ended(crowded);
-    device->vendor.drop = drop_all;
+    device->drop[ACUI_DROP_HANDLES] = drop_all;
     atomic_fetch_or_explicit(&device->vendor.used, 1u << library->id, memory_order_release);
     ACUI_TRY(begin(library, device, key, bytes, found));
     enter_list(*found);

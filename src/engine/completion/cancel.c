@@ -15,7 +15,7 @@
 #include "base/done.h"
 #include "engine/flight/flight.h"
 #include "engine/order/order.h"
-#include "memory/order.h"
+#include "memory/access.h"
 
 #include <stdio.h>
 #include <string.h>

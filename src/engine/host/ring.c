@@ -38,10 +38,9 @@ static void drop(acu_device *device)
 static acu_status need_rings(acu_device *device)
 {
     pthread_mutex_lock(&device->lock);
-    if (!device->engine.rings) {
+    if (!device->engine.rings)
         device->engine.rings = ACUI_NEW(struct acui_rings);
-        device->engine.drop_rings = device->engine.rings ? drop : NULL;
-    }
+    device->drop[ACUI_DROP_RINGS] = device->engine.rings ? drop : NULL;
     bool there = device->engine.rings != NULL;
     pthread_mutex_unlock(&device->lock);
     return there ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for copies of pageable memory");

@@ -130,7 +130,7 @@ static acui_graphs *make_graphs(acu_device *device)
     graphs->limit = ACU_GRAPH_CACHE_DEFAULT;
     pthread_mutex_lock(&device->lock);
     if (!atomic_load_explicit(&device->engine.graphs, memory_order_relaxed)) {
-        device->engine.drop_graphs = drop_graphs;
+        device->drop[ACUI_DROP_GRAPHS] = drop_graphs;
         device->engine.forget_module = forget_module;
         /* Release, to acui_graphs_of: a thread that sees the cache sees all of it. */
         atomic_store_explicit(&device->engine.graphs, graphs, memory_order_release);

@@ -6,7 +6,7 @@
 #include "engine/issue/issue.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
-#include "memory/order.h"
+#include "memory/access.h"
 #include "memory/pool.h"
 
 static bool any_waits_for(const acu_pool *pool);

@@ -14,7 +14,6 @@
 #include "base/rare.h"
 #include "engine/future.h"
 #include "engine/report/record.h"
-#include "memory/order.h"
 #include "op/after.h"
 
 #include <string.h>

@@ -46,7 +46,7 @@ static acui_timer *timer_of(acu_device *device)
     pthread_mutex_init(&made->lock, NULL);
     if (atomic_compare_exchange_strong_explicit(&device->engine.timer, &none, made,
                                                 memory_order_acq_rel, memory_order_acquire)) {
-        device->engine.drop_timer = drop_timer; /* read when nobody else has the device */
+        device->drop[ACUI_DROP_TIMER] = drop_timer;
         return made;
     }
     pthread_mutex_destroy(&made->lock);

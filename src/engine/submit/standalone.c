@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Plans that are kept instead of run, for acu_graph_load (graph/graph.c). Nothing of such a plan is
  * ever entered, so nobody else may wait for any of it. */
-#include "engine/submit/standalone.h"
 #include "engine/submit/submit.h"
 
 #include "base/error.h"
