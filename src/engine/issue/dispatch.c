@@ -114,12 +114,14 @@ static bool comes_behind_any(const acui_task *task)
     return any;
 }
 
+/* Lock held, as for the next two. */
 static bool is_full(const acui_dispatch *queue)
 {
-    return count_of(queue) >= ACUI_DISPATCH_MOST || count_single(queue) >= SINGLE;
+    uint32_t most = queue->shared ? ACUI_DISPATCH_SHARED : ACUI_DISPATCH_MOST;
+    return count_of(queue) >= most || count_single(queue) >= SINGLE;
 }
 
-/* Whether the queue takes one more of the device. Lock held. */
+/* Whether the queue takes one more of the device. */
 static bool takes(const acui_dispatch *queue, const acu_device *device)
 {
     return is_open(queue) && queue->barred == 0 && queue->of == device && !is_full(queue);
@@ -134,6 +136,16 @@ static void note_stream(acui_dispatch *queue, const acui_task *task)
     queue->on_stream = 0;
 }
 
+/* This thread adds a task. */
+static void note_adder(acui_dispatch *queue)
+{
+    if (queue->adder && queue->adder != &me)
+        queue->shared = ACUI_DISPATCH_MOST;
+    else if (queue->shared)
+        queue->shared--;
+    queue->adder = &me;
+}
+
 bool acui_dispatch_add(acui_task *task)
 {
     acui_dispatch *queue = acui_dispatch_of(task->device);
@@ -143,6 +155,7 @@ bool acui_dispatch_add(acui_task *task)
     bool joins = task->way == ACUI_WAY_BATCH && !comes_behind_any(task);
     acui_lock_take(&queue->lock);
     bool may = takes(queue, task->device);
+    bool full = false;
     if (may) {
         size_t count = count_of(queue);
         queue->tasks[count] = (acui_queued){.task = task,
@@ -154,11 +167,13 @@ bool acui_dispatch_add(acui_task *task)
         else
             atomic_store_explicit(&queue->single, count_single(queue) + 1, memory_order_relaxed);
         set_count(queue, count + 1);
+        note_adder(queue);
+        full = is_full(queue);
     }
     acui_lock_give(&queue->lock);
     if (may && acui_streak_now())
         acui_streak_issued(acui_now()); /* as if this thread had issued it */
-    if (may && is_full(queue))
+    if (full)
         acui_dispatch_issue(queue);
     return may;
 }
@@ -348,6 +363,8 @@ void acui_dispatch_open(acui_dispatch *queue, const acu_device *device, acu_stre
     queue->of = device;
     queue->stream = stream;
     queue->on_stream = 0;
+    queue->adder = NULL;
+    queue->shared = 0;
     atomic_store_explicit(&queue->open, 1, memory_order_relaxed);
     acui_lock_give(&queue->lock);
 }
