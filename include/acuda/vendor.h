@@ -35,7 +35,8 @@
 
 ACU_BEGIN
 
-/* X(identifier, name, environment variable, package of pip for CUDA 13, or of Debian) */
+/* X(identifier, name, environment variable, package of pip for CUDA 13, or of Debian). New ones come
+ * last: their numbers are compiled into programs. */
 #define ACU_VENDORS(X)                                                                             \
     X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")                                           \
     X(CUBLASLT, "cuBLASLt", "ACUDA_CUBLASLT", "nvidia-cublas")                                     \
@@ -45,10 +46,10 @@ ACU_BEGIN
     X(CUDNN, "cuDNN", "ACUDA_CUDNN", "nvidia-cudnn-cu13")                                          \
     X(NPPIG, "NPP's geometry (libnppig)", "ACUDA_NPPIG", "nvidia-npp")                             \
     X(NPPIDEI, "NPP's copies (libnppidei)", "ACUDA_NPPIDEI", "nvidia-npp")                         \
-    X(NVJPEG, "nvJPEG", "ACUDA_NVJPEG", "nvidia-nvjpeg")                                           \
-    X(TURBOJPEG, "TurboJPEG", "ACUDA_TURBOJPEG", "libturbojpeg0")                                  \
     X(ONNXRUNTIME, "onnxruntime", "ACUDA_ONNXRUNTIME", "onnxruntime")                              \
-    X(NCCL, "NCCL", "ACUDA_NCCL", "nvidia-nccl-cu13")
+    X(NCCL, "NCCL", "ACUDA_NCCL", "nvidia-nccl-cu13")                                              \
+    X(NVJPEG, "nvJPEG", "ACUDA_NVJPEG", "nvidia-nvjpeg")                                           \
+    X(TURBOJPEG, "TurboJPEG", "ACUDA_TURBOJPEG", "libturbojpeg0")
 
 typedef enum acu_vendor {
 #define ACU_X(id, name, variable, package) ACU_VENDOR_##id,
