@@ -121,26 +121,45 @@ static void end_ranks(acu_comm *comm)
 
 /* ---- making it, aside ------------------------------------------------------------------------ */
 
-static acu_status init_all(acu_comm *comm)
+/* Makes the context of each device current, so that the first device's is; leaving makes the next
+ * one's. Either all are entered, or none is. */
+static acu_status enter_all(acu_comm *comm, acui_entered *entered)
+{
+    size_t i = comm->device_count;
+    acu_status status = ACU_OK;
+    while (i > 0 && status == ACU_OK) {
+        i--;
+        status = acui_enter(comm->devices[i], &entered[i]);
+    }
+    if (status != ACU_OK)
+        while (++i < comm->device_count)
+            acui_leave(&entered[i]);
+    return status;
+}
+
+/* Leaves the contexts, too. */
+static int init_each(acu_comm *comm, acui_entered *entered)
 {
     struct acui_nccl *n = comm->nccl;
-    acu_status status = acui_nccl_fail("ncclGroupStart", acui_nccl.group_start(), NULL);
-    if (status != ACU_OK)
-        return status;
-    for (size_t i = 0; i < comm->device_count && status == ACU_OK; i++) {
-        acui_entered entered;
-        status = acui_enter(comm->devices[i], &entered);
-        if (status != ACU_OK)
-            break;
-        int said = acui_nccl.init(&n->ranks[i].handle, comm->ranks, n->id, comm->rank + (int)i);
-        status = acui_nccl_fail("ncclCommInitRank", said, NULL);
-        acui_leave(&entered);
+    int said = acui_nccl.group_start(), end = 0;
+    bool begun = said == 0;
+    for (size_t i = 0; i < comm->device_count; i++) {
+        if (said == 0)
+            said = acui_nccl.init(&n->ranks[i].handle, comm->ranks, n->id, comm->rank + (int)i);
+        acui_leave(&entered[i]);
     }
-    acu_error record = *acui_error();
-    int said = acui_nccl.group_end(); /* also after a failure: the thread is in the group */
-    if (status != ACU_OK)
-        return acui_error_restore(&record);
-    return acui_nccl_fail("ncclGroupEnd", said, NULL);
+    if (begun)
+        end = acui_nccl.group_end(); /* also after a failure: the thread is in the group */
+    return said ? said : end;
+}
+
+/* All contexts are there before the group begins: one that had some ranks of this process only
+ * would wait for the others, which never come. */
+static acu_status init_all(acu_comm *comm)
+{
+    acui_entered entered[ACUI_MAX_DEVICES];
+    ACUI_TRY(enter_all(comm, entered));
+    return acui_nccl_fail("ncclCommInitRank", init_each(comm, entered), NULL);
 }
 
 /* A first collective connects the ranks, which blocks until all are there. */

@@ -632,6 +632,41 @@ static void what_nccl_refuses_is_told(void **state)
     end();
 }
 
+/* Opens a communicator, and adds over it. What fails is told, and nothing hangs. */
+static acu_comm *add_once(void)
+{
+    acu_collective add = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
+    acu_comm_options options = {.size = sizeof options, .devices = all, .device_count = 2,
+                                .backend = ACU_COMM_NCCL};
+    acu_comm *comm = NULL;
+    acu_future *future = NULL;
+    if (acu_comm_open(&options, &comm) != ACU_OK)
+        return NULL;
+    acu_op *ops[2] = {acu_full(ACU_SHAPE(1), acu_i32(3)), acu_full(ACU_SHAPE(1), acu_i32(4))};
+    if (acu_submit(all[0], acu_op_collective(comm, &add, NULL, ops, 2, ACU_SITE), NULL, &future) ==
+        ACU_OK)
+        acu_future_wait(future, ACU_FOREVER);
+    acu_future_release(future);
+    return comm;
+}
+
+static void every_call_may_fail(void **state)
+{
+    (void)state;
+    bool through = false;
+    for (uint64_t nth = 1; !through; nth += 1 + test_thin() / 4) {
+        begin_with_fake(2);
+        acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_ANY, .nth = nth};
+        assert_works(acu_driver_fail(&fault));
+        acu_comm *comm = add_once();
+        through = acu_driver_fault_hits() == 0;
+        acu_driver_fail_clear(); /* what could not be destroyed would be left */
+        if (comm)
+            close_comm(comm);
+        end();
+    }
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -685,6 +720,7 @@ int main(void)
         TEST(closing_ends_what_waits),
         TEST(too_few_ranks_end_in_words),
         TEST(what_nccl_refuses_is_told),
+        TEST(every_call_may_fail),
         TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
