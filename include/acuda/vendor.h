@@ -35,8 +35,8 @@
 
 ACU_BEGIN
 
-/* X(identifier, name, environment variable, package of pip for CUDA 13, or of Debian). New ones come
- * last: their numbers are compiled into programs. */
+/* X(identifier, name, environment variable, package of pip for CUDA 13, or of Debian). New ones
+ * come last: their numbers are compiled into programs. */
 #define ACU_VENDORS(X)                                                                             \
     X(CUBLAS, "cuBLAS", "ACUDA_CUBLAS", "nvidia-cublas")                                           \
     X(CUBLASLT, "cuBLASLt", "ACUDA_CUBLASLT", "nvidia-cublas")                                     \
