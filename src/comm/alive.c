@@ -44,7 +44,8 @@ static const char *path_of(const acui_alive *a, int process, char path[PATH_MAX 
 
 static bool write_word(const acui_alive *a)
 {
-    return pwrite(a->file, &a->told, sizeof a->told, 0) == sizeof a->told;
+    word told = a->told; /* gcc's address sanitizer takes &a->told for its first member */
+    return pwrite(a->file, &told, sizeof told, 0) == sizeof told;
 }
 
 /* False: it has ended. Who can not be asked is there. */
