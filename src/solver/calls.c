@@ -324,13 +324,14 @@ acu_status acui_syevd(acui_vendor_work *work)
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-/* A list on the device of where the matrices of value i begin. */
+/* A list on the device of where the matrices of value i begin; NULL where that fails. */
 static acu_status list(acui_vendor_work *work, size_t i, int64_t elements, void ***where)
 {
     const acui_solver *s = work->data;
     size_t bytes = (size_t)elements * (s->type == ACUI_CUDA_R_64F ? 8 : 4);
     CUdeviceptr *at = ACUI_NEW_ARRAY(CUdeviceptr, (size_t)s->batches);
     void *memory = NULL;
+    *where = NULL;
     if (!at)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a list of %lld matrices",
                          (long long)s->batches);
