@@ -10,6 +10,7 @@ mlp=$build/examples/mlp
 server=$build/examples/servers/epoll
 [ -x "$acuda" ] && [ -x "$mlp" ] && [ -x "$server" ] || exit 77
 command -v python3 >/dev/null || exit 77
+[ -e "$build/lib/softcuda/libcuda.so.1" ] || exit 77 # without the software device
 grep -qE '^ACUDA_SANITIZE:STRING=.+' "$build/CMakeCache.txt" 2>/dev/null && exit 77 # what it costs there is not worth it
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
