@@ -2,8 +2,8 @@
 /*
  * Attention, convolution and Fourier transforms, by acuda's own kernels; QUEUED of each are
  * submitted to one stream before they are waited for. The twin is PyTorch's, on the same machine:
- * bench/nn.py prints the same rows, by cuDNN and the like. Transforms have cuFFT beside them, and
- * the others cuDNN by dnn.h, where it is found.
+ * bench/twins/nn.py prints the same rows, by cuDNN and the like. Transforms have cuFFT beside them,
+ * and the others cuDNN by dnn.h, where it is found.
  */
 #include "harness/harness.h"
 

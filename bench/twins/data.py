@@ -1,24 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""PyTorch's and CuPy's side of bench/data.c, in the same rows: microseconds of one, the median of 20 times 4."""
-import statistics
+"""PyTorch's and CuPy's side of bench/data.c, in the same rows."""
 import sys
-import time
 
 import torch
 import torch.nn.functional as F
 
-
-def show(what, work, whose="PyTorch"):
-    times = []
-    for _ in range(22):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(4):
-            work()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) * 1e6 / 4)
-    print("%-8s %-46s %10.1f us" % (whose, what, statistics.median(times[2:])), flush=True)
+from show import show
 
 
 def arrange(x):

@@ -1,25 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""PyTorch's side of bench/nn.c, in the same rows: microseconds of one, the median of 20 times 4."""
-import statistics
-import time
-
+"""PyTorch's side of bench/nn.c, in the same rows."""
 import torch
 import torch.nn.functional as F
 
+from show import show
+
 torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-
-
-def show(what, work):
-    times = []
-    for _ in range(22):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(4):
-            work()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) * 1e6 / 4)
-    print("%-55s %10.1f us" % (what, statistics.median(times[2:])), flush=True)
 
 
 def randn(dtype, *shape):
