@@ -15,7 +15,7 @@ cat >"$work/old.c" <<'END'
 #include <acuda/graphs.h>
 
 struct mine {
-    long deadline; /* not acuda's */
+    long deadline, forms; /* not acuda's */
 };
 
 static acu_pool_stats read_stats(acu_pool *pool)
@@ -46,6 +46,7 @@ acu_status old(acu_device *device, acu_stream *stream, acu_buffer *buffer, acu_t
     acu_graphs_limit(device, ACU_GRAPHS_DEFAULT);
     acu_graphs_wait(device);
     acu_graphs_counts(device, &counts);
+    m->forms = counts.forms;
     read_stats(acu_device_pool(device));
     acu_stream_use(stream, args, 1, ACU_SITE, &use);
     acu_stream_use_wait(stream, args, 1, ACU_SITE, ACU_FOREVER, &use);
@@ -86,7 +87,7 @@ for word in 'acu_compile_statistics compiled;' 'acu_process_statistics counters;
     line=$(grep -n "$word" "$work/new.c" | cut -d: -f1)
     grep -q "^$work/new.c:$line: .*size" "$work/left" || fail "$word was not printed: $(cat "$work/left")"
 done
-grep -q 'm->deadline = 7' "$work/new.c" || fail "somebody else's field was renamed"
+grep -q 'm->deadline = 7' "$work/new.c" && grep -q 'm->forms = counts.signatures' "$work/new.c" || fail "somebody else's field was renamed"
 cc -std=c17 -fsyntax-only -Wall -Werror -Iinclude "$work/new.c"
 cp "$work/new.c" "$work/again.c"
 tools/rename-to-0.2 "$work/again.c" >/dev/null || true
