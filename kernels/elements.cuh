@@ -53,11 +53,6 @@ ACUI_DEVICE unsigned short acui_to_bf16(float value)
     return (unsigned short)(value != value ? 0x7fffu : rounded);
 }
 
-template <typename T> ACUI_DEVICE T acui_read(const char *at)
-{
-    return *(const T *)at;
-}
-
 /* ---- how each dtype reads and writes V elements at `at`, which is aligned to that -------------- */
 
 template <typename C, typename Vector> struct acui_plain { /* a vector type with .x .y (.z .w) */
