@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the host passes to kernels/fft.cu. Include ops/params.h first. Distances are of numbers, of
- * which a complex one is two. */
+/* What the host passes to kernels/fft.cu and fft_held.cuh. Include ops/params.h first. Distances are
+ * of numbers, of which a complex one is two. */
 #ifndef ACUI_FFT_PARAMS_H
 #define ACUI_FFT_PARAMS_H
 
@@ -26,7 +26,7 @@ typedef struct acui_fft_side {
     int swapped; /* real and imaginary part change places: that makes a forward transform inverse */
 } acui_fft_side;
 
-/* A forward transform of `lines` of n elements each, in shared memory, without temporary memory. */
+/* A forward transform of `lines` of n elements each, in one launch, without temporary memory. */
 typedef struct acui_fft_pass {
     long long lines;
     int n, each;                   /* each: lines of a block */
