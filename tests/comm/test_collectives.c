@@ -223,6 +223,19 @@ static void ranks_that_disagree_are_named(void **state)
     end();
 }
 
+/* MPI's job ends with the first of its processes; nobody is left to go on. */
+static void nobody_is_left_out(void **state)
+{
+    (void)state;
+    if (!mpi || ranks == 1)
+        skip();
+    begin();
+    acu_comm *left;
+    assert_int_equal(acu_comm_lost(base, NULL, 0), 0);
+    assert_fails(acu_comm_shrink(base, (int[]){first == 0}, 1, &left), ACU_ERR_NOT_SUPPORTED,
+                 "with MPI, none can");
+}
+
 static acu_status fail_it(void *user, const acu_val *values, size_t count)
 {
     (void)user, (void)values, (void)count;
@@ -418,6 +431,7 @@ int main(void)
         TEST(every_allocation_may_fail),
         TEST(a_launcher_that_is_not_mpis_is_refused),
         TEST(ranks_that_disagree_are_named),
+        TEST(nobody_is_left_out),
         TEST(failed_data_ends_the_order),
         TEST(who_is_late_is_not_waited_for),
         TEST(nor_is_who_misses_a_timeout),
