@@ -138,7 +138,7 @@ static void call_by_hand(const subject *s, acu_tensor *const *tensors)
     for (int i = 0; i < s->count; i++) {
         void *at = (void *)(uintptr_t)acu_tensor_address(tensors[i]);
         bench_call(s->nccl.all_reduce(at, at, (size_t)acu_tensor_elements(tensors[i]), F32, SUM,
-                                s->comms[i], s->streams[i]), "ncclAllReduce");
+                                      s->comms[i], s->streams[i]), "ncclAllReduce");
     }
     bench_call(s->nccl.group_end(), "ncclGroupEnd");
 }

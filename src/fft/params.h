@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the host passes to kernels/fft.cu and fft_held.cuh. Include ops/params.h first. Distances are
- * of numbers, of which a complex one is two. */
+/* What the host passes to kernels/fft.cu and fft_held.cuh. Include ops/params.h first. Distances
+ * are of numbers, of which a complex one is two. */
 #ifndef ACUI_FFT_PARAMS_H
 #define ACUI_FFT_PARAMS_H
 
