@@ -346,10 +346,10 @@ static acu_op *dense(const plan *f, acu_op *x, int64_t lines, int64_t n, bool in
 static acu_op *by_dense(const plan *f, const grid *g, int64_t n, acui_fft_side in,
                         acui_fft_side out, acu_op *x, acu_op *to)
 {
-    int64_t lines = lines_of(g), m = n;
     bool chirp = !is_smooth(n);
-    for (m = chirp ? 1 : n; chirp && m < 2 * n - 1; m *= 2)
-        ;
+    int64_t lines = lines_of(g), m = chirp ? 1 : n;
+    while (chirp && m < 2 * n - 1)
+        m *= 2;
     acui_fft_map one = {.lines = lines, .n = n, .m = m, .chirp = chirp, .side = in};
     acu_op *line = complex_numbers(f, lines * m);
     line = map(f, &one, g, g->in, lines * m, x ? x : to, line);
