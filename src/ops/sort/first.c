@@ -13,8 +13,9 @@ typedef struct request {
 static int64_t lay_out(acui_sort *p)
 {
     enum { STEP = 8 * ACUI_BLOCK };
-    const int64_t rows = p->rows.rows, busy = 2048; /* blocks */
-    const int64_t parts = acui_parts(busy, rows), most = acui_parts(p->rows.count, STEP);
+    const int64_t rows = p->rows.rows;
+    const int64_t parts = acui_parts(ACUI_SORT_BUSY, rows);
+    const int64_t most = acui_parts(p->rows.count, STEP);
     int64_t at = 0;
     p->part = acui_parts(most, parts < most ? parts : most) * STEP;
     p->parts = acui_parts(p->rows.count, p->part);

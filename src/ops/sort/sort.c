@@ -60,7 +60,7 @@ static int64_t lay_out(acui_sorting *s)
     const int64_t rows = p->rows.rows, all = rows * p->rows.count;
     int64_t at = 0;
     p->tiles = acui_parts(p->rows.count, ACUI_SORT_TILE_BYTES / s->key);
-    p->parts = acui_parts(2048, rows); /* as many blocks as keep a GPU busy */
+    p->parts = acui_parts(ACUI_SORT_BUSY, rows);
     p->parts = p->parts < p->tiles ? p->parts : p->tiles;
     p->from_x = p->bytes == s->key && dense(&p->rows, 1);
     p->to_out = (p->places || p->bytes == s->key) && dense(&p->rows, 0);

@@ -9,6 +9,8 @@
 
 #include <acuda/sort.h>
 
+enum { ACUI_SORT_BUSY = 2048 }; /* as many blocks as keep a GPU busy */
+
 typedef struct acui_sorting {
     acu_planning *p;
     const char *name;
