@@ -39,19 +39,6 @@ static const acui_vendor_status statuses[] = {
     {8, ACU_ERR_DRIVER, "ncclTimeout", "it took too long"},
 };
 
-/* There is nothing to make for a device alone; acu_vendor_load opens the library. */
-static acu_status make(acu_device *device, const void *key, bool first, void **made)
-{
-    (void)key, (void)first;
-    *made = device;
-    return ACU_OK;
-}
-
-static void end(void *made)
-{
-    (void)made;
-}
-
 acui_library acui_library_NCCL = {
     .find = {.words = "NCCL",
              .stem = "libnccl.so",
@@ -65,8 +52,6 @@ acui_library acui_library_NCCL = {
     .statuses = statuses,
     .status_count = sizeof statuses / sizeof *statuses,
     .property = &property_fn,
-    .make = make,
-    .end = end,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 

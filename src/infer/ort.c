@@ -32,19 +32,6 @@ static int (*property_of)(int, int *) = property;
 
 static const acui_symbol symbols[] = {{"OrtGetApiBase", &get_base}};
 
-/* Nothing is made for a device alone; models have all they need. */
-static acu_status make(acu_device *device, const void *key, bool first, void **made)
-{
-    (void)device, (void)key, (void)first;
-    *made = &get_base;
-    return ACU_OK;
-}
-
-static void end(void *made)
-{
-    (void)made;
-}
-
 acui_library acui_library_ONNXRUNTIME = {
     .find = {.words = "onnxruntime",
              .stem = "libonnxruntime.so",
@@ -57,8 +44,6 @@ acui_library acui_library_ONNXRUNTIME = {
     .symbols = symbols,
     .symbol_count = sizeof symbols / sizeof *symbols,
     .property = &property_of,
-    .make = make,
-    .end = end,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 

@@ -31,43 +31,18 @@ static const acui_symbol symbols[] = {
 #undef ACU_X
 };
 
-/* It does not say its version; tjGetErrorStr2 is there since 2.0. */
-static int property(int which, int *value)
-{
-    *value = which == 0 ? 2 : 0;
-    return 0;
-}
-
-static int (*property_of)(int, int *) = property;
-
-/* Nothing is made for a device. */
-static acu_status make(acu_device *device, const void *key, bool first, void **made)
-{
-    (void)device, (void)key, (void)first;
-    *made = &turbo_jpeg;
-    return ACU_OK;
-}
-
-static void end(void *made)
-{
-    (void)made;
-}
-
 acui_library acui_library_TURBOJPEG = {
     .find = {.words = "TurboJPEG",
              .stem = "libturbojpeg.so",
              .names = {"libturbojpeg.so.0", "libturbojpeg.so"}},
     .id = ACU_VENDOR_TURBOJPEG,
-    .oldest = 2,
+    .oldest = 2, /* which it does not say; but tjGetErrorStr2 is there since 2.0 */
     .with_12 = INT_MAX, /* it has nothing to do with CUDA */
     .with_13 = INT_MAX,
     .anywhere = true,
     .debian = true,
     .symbols = symbols,
     .symbol_count = sizeof symbols / sizeof *symbols,
-    .property = &property_of,
-    .make = make,
-    .end = end,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
 

@@ -398,7 +398,7 @@ acu_status acu_vendor_load(acu_device *device, acu_vendor vendor)
     const char *refusal = acui_library_refusal(library, device);
     if (refusal)
         return acui_fail(ACU_ERR_NOT_FOUND, "%s", refusal);
-    if (library->keyed)
+    if (library->keyed || !library->make) /* there is nothing that every operation needs */
         return acui_library_open(library);
     ACUI_TRY(acui_handles_of(library, device, NULL, 0, &h));
     acui_handles_wait(h);

@@ -124,6 +124,18 @@ static void forget_property(const acui_library *library)
             *library->property = NULL;
 }
 
+/* Into major, minor and patch. False: it should say it, and does not. */
+static bool read_version(const acui_library *library, int part[3])
+{
+    part[0] = library->oldest;
+    if (!library->property)
+        return true;
+    bool known = *library->property != NULL;
+    for (int i = 0; i < 3 && known; i++)
+        known = (*library->property)(i, &part[i]) == 0;
+    return known;
+}
+
 static bool open_one(const acui_vendor *find, const char *name)
 {
     acui_library *library = (acui_library *)(uintptr_t)find; /* its first member */
@@ -134,9 +146,7 @@ static bool open_one(const acui_vendor *find, const char *name)
         return false;
     forget_property(library);
     const char *lacks = resolve(library, opened);
-    bool known = *library->property != NULL;
-    for (int i = 0; i < 3 && known; i++)
-        known = (*library->property)(i, &part[i]) == 0;
+    bool known = read_version(library, part);
     why[0] = '\0';
     if (known && (!lacks || part[0] < library->oldest)) /* an old one lacks calls, and is too old */
         judge(library, part[0], why, sizeof why);

@@ -40,7 +40,8 @@ typedef struct acui_library {
     size_t newer_count;
     const acui_vendor_status *statuses;
     size_t status_count;
-    /* Its cublasGetProperty: 0 major, 1 minor, 2 patch. */
+    /* Its cublasGetProperty: 0 major, 1 minor, 2 patch. NULL: it does not say its version, which
+     * is taken for the oldest. */
     int (**property)(int which, int *value);
     bool anywhere; /* it runs without a GPU too, and is no part of CUDA */
     bool debian;   /* its package is Debian's, and not pip's */
@@ -48,7 +49,8 @@ typedef struct acui_library {
     bool shared; /* what there is for a key may be used by any number of threads at the same time,
                   * each with a handle of its own (acui_handles_borrow) */
     /* Make what the key describes, for one thread at a time. The device is entered, and this is a
-     * thread of the loader; `first` of its kind there: warm up. On failure the record is set. */
+     * thread of the loader; `first` of its kind there: warm up. On failure the record is set. NULL:
+     * nothing is made for a device, and nothing asks for handles. */
     acu_status (*make)(acu_device *device, const void *key, bool first, void **made);
     void (*end)(void *made); /* the device is entered */
     /* Where it is `shared`: the same for handles. */
