@@ -434,8 +434,7 @@ acu_op *acui_collective_nccl(acu_comm *comm, const acui_collective *c, acu_site 
     add_order(w);
     acu_op *op = acu_op_foreign(acui_nccl_run, (acu_user){r, drop}, w->args, w->count, site);
     op = acui_op_own_call(acui_op_call(op, "collective"), &own);
-    if (op->class == &acui_class_FOREIGN && !acui_op_is_oom(op))
-        op->u.call.capturable = false; /* other ranks would have to replay it too */
+    acui_op_not_captured(op); /* other ranks would have to replay it too */
     op = copied_back(w, op);
     acui_free(w);
     return op;

@@ -122,8 +122,6 @@ typedef struct piece {
     uint64_t offset;
     size_t bytes;
     bool write;
-    char *memory;
-    acu_promise *done;
 } piece;
 
 static void piece_free(void *user)
@@ -133,20 +131,22 @@ static void piece_free(void *user)
     acui_free(p);
 }
 
-static ssize_t transfer_some(const piece *p, size_t from)
+static ssize_t transfer_some(const piece *p, char *memory, size_t from)
 {
-    char *at = p->memory + from;
+    char *at = memory + from;
     off_t offset = (off_t)(p->offset + from);
     return p->write ? pwrite(p->file->descriptor, at, p->bytes - from, offset)
                     : pread(p->file->descriptor, at, p->bytes - from, offset);
 }
 
-static acu_status transfer(const piece *p)
+static acu_status transfer(acui_aside *job, const acu_val *values)
 {
+    const piece *p = (piece *)job; /* its first member */
+    char *memory = acu_tensor_host(values[0].tensor);
     size_t done = 0;
     char words[64];
     while (done < p->bytes) {
-        ssize_t n = transfer_some(p, done);
+        ssize_t n = transfer_some(p, memory, done);
         if (n > 0)
             done += (size_t)n;
         else if (n == 0 || errno != EINTR)
@@ -157,28 +157,6 @@ static acu_status transfer(const piece *p)
                                     : strerror_r(errno, words, sizeof words));
     }
     return ACU_OK;
-}
-
-/* The piece goes with the promise. */
-static void run(acui_aside *job)
-{
-    piece *p = (piece *)job; /* its first member */
-    acu_status st = acu_promise_given_up(p->done)
-                        ? acui_fail(ACU_ERR_CANCELLED, "%s: given up", names[p->write])
-                        : transfer(p);
-    acui_promise_end(p->done, st);
-}
-
-static acu_status start(void *user, acu_promise *done, const acu_val *values, size_t count)
-{
-    (void)count;
-    piece *p = user;
-    p->done = done;
-    p->memory = acu_tensor_host(values[0].tensor);
-    acu_status st = acui_aside_give(&p->job);
-    if (st != ACU_OK)
-        acui_promise_end(done, st);
-    return ACU_OK; /* how it ends is the promise's to say */
 }
 
 /* ---- planning -------------------------------------------------------------------------------- */
@@ -263,12 +241,14 @@ static acu_op *transferred(const planned *x, acu_op *memory, size_t from, size_t
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s", name);
         return acu_op_fail(ACU_ERR_NO_MEMORY, name, site, NULL);
     }
-    p->job.run = run;
+    p->job.name = name;
+    p->job.run = transfer;
     p->file = acu_file_retain(x->r.file);
     p->offset = x->r.offset + from;
     p->bytes = bytes;
     p->write = x->r.write;
-    return acu_op_named(acu_op_host_async(start, (acu_user){p, piece_free}, &arg, 1, site), name);
+    acu_user user = {p, piece_free};
+    return acu_op_named(acu_op_host_async(acui_aside_begin, user, &arg, 1, site), name);
 }
 
 static acu_op *plan_piece(const planned *x, size_t i)

@@ -16,9 +16,7 @@ static const char name[] = "infer";
 
 typedef struct run {
     acui_aside job;
-    acu_model *model;      /* retained */
-    acu_promise *done;     /* of the CPU's provider, as is: */
-    const acu_val *values; /* of inputs and outputs */
+    acu_model *model; /* retained */
 } run;
 
 static void run_free(void *user)
@@ -48,7 +46,8 @@ static acu_status wrap_all(const acu_model *m, const acu_val *values, ort_value 
     return ACU_OK;
 }
 
-/* Outputs are written to where they belong, as their memory is given. */
+/* `values`: of inputs and outputs. These are written to where they belong, as their memory is
+ * given. */
 static acu_status run_model(const acu_model *m, const acu_val *values)
 {
     size_t count = m->in.count + m->out.count;
@@ -69,26 +68,9 @@ static acu_status run_model(const acu_model *m, const acu_val *values)
 
 /* ---- on the CPU ------------------------------------------------------------------------------ */
 
-/* The run goes with the promise. */
-static void run_aside(acui_aside *job)
+static acu_status run_aside(acui_aside *job, const acu_val *values)
 {
-    run *r = (run *)job; /* its first member */
-    acu_status st = acu_promise_given_up(r->done)
-                        ? acui_fail(ACU_ERR_CANCELLED, "%s: given up", name)
-                        : run_model(r->model, r->values);
-    acui_promise_end(r->done, st);
-}
-
-static acu_status start(void *user, acu_promise *done, const acu_val *values, size_t count)
-{
-    (void)count;
-    run *r = user;
-    r->done = done;
-    r->values = values;
-    acu_status st = acui_aside_give(&r->job);
-    if (st != ACU_OK)
-        acui_promise_end(done, st);
-    return ACU_OK; /* how it ends is the promise's to say */
+    return run_model(((run *)job)->model, values); /* the job is its first member */
 }
 
 /* ---- by CUDA's provider ---------------------------------------------------------------------- */
@@ -120,17 +102,11 @@ static acu_status enqueue(void *user, CUstream stream, const acu_val *values, si
     return st;
 }
 
-static acu_status begin(void *user, acu_device *device, acui_point **behind)
-{
-    (void)user, (void)device, (void)behind;
-    return ACU_OK;
-}
-
 /* ---- the op ---------------------------------------------------------------------------------- */
 
 acu_op *acui_infer_call(acu_model *m, const acu_arg *args, size_t count, acu_site site)
 {
-    static const acui_own_call own = {.begin = begin};
+    static const acui_own_call own;
     run *r = ACUI_NEW(run);
     if (!r) {
         for (size_t i = 0; i < count; i++)
@@ -138,13 +114,13 @@ acu_op *acui_infer_call(acu_model *m, const acu_arg *args, size_t count, acu_sit
         acui_fail(ACU_ERR_NO_MEMORY, "no memory for %s", name);
         return acu_op_fail(ACU_ERR_NO_MEMORY, name, site, NULL);
     }
+    r->job.name = name;
     r->job.run = run_aside;
     r->model = acu_model_retain(m);
     acu_user user = {r, run_free};
     if (m->provider == ACU_PROVIDER_CPU)
-        return acu_op_named(acu_op_host_async(start, user, args, count, site), name);
+        return acu_op_named(acu_op_host_async(acui_aside_begin, user, args, count, site), name);
     acu_op *op = acui_op_own_call(acu_op_foreign(enqueue, user, args, count, site), &own);
-    if (op->class == &acui_class_FOREIGN)
-        op->u.call.capturable = false; /* onnxruntime allocates and copies as it likes */
+    acui_op_not_captured(op); /* onnxruntime allocates and copies as it likes */
     return acu_op_named(op, name);
 }

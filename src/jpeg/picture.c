@@ -46,8 +46,6 @@ typedef struct acui_jpeg_picture {
     acu_device *device;        /* retained */
     acui_jpeg_wish wish;
     acui_jpeg_copy *copy;      /* held; NULL: the file is the second value */
-    acu_promise *done;
-    const acu_val *values;     /* memory that is written, and the file, if it is a tensor */
     bool by_nvjpeg;
     acui_handles *handles;     /* held; of nvJPEG, like: */
     acui_nvjpeg *state;        /* once the half on the host is done */
@@ -65,11 +63,11 @@ void acui_jpeg_picture_drop(void *user)
     acui_free(p);
 }
 
-static acui_jpeg_file file_of(const picture *p)
+static acui_jpeg_file file_of(const picture *p, const acu_val *values)
 {
     if (p->copy)
         return (acui_jpeg_file){p->copy->data, p->copy->bytes};
-    const acu_tensor *t = p->values[1].tensor;
+    const acu_tensor *t = values[1].tensor;
     return (acui_jpeg_file){acu_tensor_host(t), acu_tensor_bytes(t)};
 }
 
@@ -99,37 +97,18 @@ static acu_status begin_by_nvjpeg(picture *p, acui_jpeg_file file)
     return st;
 }
 
-static acu_status decode(picture *p)
+/* `values`: memory that is written, and the file, if it is a tensor. Of nvJPEG, this is the half on
+ * the host. */
+static acu_status decode(acui_aside *job, const acu_val *values)
 {
-    acui_jpeg_file file = file_of(p);
+    picture *p = (picture *)job; /* its first member */
+    acui_jpeg_file file = file_of(p, values);
     if (!p->copy)
         ACUI_TRY(check_size(p, file));
     if (p->by_nvjpeg)
         return begin_by_nvjpeg(p, file);
     ACUI_TRY(acui_library_open(&acui_library_TURBOJPEG));
-    return acui_jpeg_by_turbo(file, &p->wish, acu_tensor_host(p->values[0].tensor));
-}
-
-/* Of nvJPEG, the other half may be over, and the picture gone, when the promise has ended. */
-static void run(acui_aside *job)
-{
-    picture *p = (picture *)job; /* its first member */
-    acu_status st = acu_promise_given_up(p->done)
-                        ? acui_fail(ACU_ERR_CANCELLED, "%s: given up", NAME)
-                        : decode(p);
-    acui_promise_end(p->done, st);
-}
-
-static acu_status start(void *user, acu_promise *done, const acu_val *values, size_t count)
-{
-    (void)count;
-    picture *p = user;
-    p->done = done;
-    p->values = values;
-    acu_status st = acui_aside_give(&p->job);
-    if (st != ACU_OK)
-        acui_promise_end(done, st);
-    return ACU_OK; /* how it ends is the promise's to say */
+    return acui_jpeg_by_turbo(file, &p->wish, acu_tensor_host(values[0].tensor));
 }
 
 static acu_status finish(void *user, CUstream stream, const acu_val *values, size_t count)
@@ -153,7 +132,8 @@ acui_jpeg_picture *acui_jpeg_picture_new(acu_device *device, const acui_jpeg_wis
     picture *p = ACUI_NEW(picture);
     if (!p)
         return NULL;
-    p->job.run = run;
+    p->job.name = NAME;
+    p->job.run = decode;
     atomic_store_explicit(&p->holders, 1, memory_order_relaxed);
     p->device = acu_device_retain(device);
     p->wish = *wish;
@@ -164,12 +144,6 @@ acui_jpeg_picture *acui_jpeg_picture_new(acu_device *device, const acui_jpeg_wis
     return p;
 }
 
-static acu_status begin(void *user, acu_device *device, acui_point **behind)
-{
-    (void)user, (void)device, (void)behind;
-    return ACU_OK;
-}
-
 static acu_user held(picture *p)
 {
     atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
@@ -178,15 +152,14 @@ static acu_user held(picture *p)
 
 acu_op *acui_jpeg_host_half(acui_jpeg_picture *p, const acu_arg *args, size_t count, acu_site site)
 {
-    return acu_op_named(acu_op_host_async(start, held(p), args, count, site), NAME);
+    return acu_op_named(acu_op_host_async(acui_aside_begin, held(p), args, count, site), NAME);
 }
 
 acu_op *acui_jpeg_device_half(acui_jpeg_picture *p, const acu_arg *args, size_t count,
                               acu_site site)
 {
-    static const acui_own_call own = {.begin = begin};
+    static const acui_own_call own;
     acu_op *op = acui_op_own_call(acu_op_foreign(finish, held(p), args, count, site), &own);
-    if (op->class == &acui_class_FOREIGN)
-        op->u.call.capturable = false; /* each file is decoded once */
+    acui_op_not_captured(op); /* each file is decoded once */
     return acu_op_named(op, NAME);
 }

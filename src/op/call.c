@@ -45,7 +45,9 @@ acu_status acui_plan_foreign(acui_plan *plan, acu_op *op, acu_device *device,
 {
     ACUI_TRY(add_call(plan, op, ACUI_NODE_FOREIGN, device, values));
     const acui_own_call *own = op->u.call.own;
-    return own ? own->begin(op->user.data, device, &plan->last->u.call.behind) : ACU_OK;
+    if (!own || !own->begin)
+        return ACU_OK;
+    return own->begin(op->user.data, device, &plan->last->u.call.behind);
 }
 
 static acu_status plan_foreign(acui_plan *plan, acu_op *op, acu_device *fallback,

@@ -25,7 +25,8 @@ typedef struct acui_call_key {
 /* What the call needs before it can be made. */
 struct acui_own_call {
     /* Begin to get that, on the device; *behind: the point to wait for, held by the op; NULL:
-     * nothing to wait for. Called once, when the op is planned. */
+     * nothing to wait for. Called once, when the op is planned. No function: the call needs
+     * nothing; likewise `wait`. */
     acu_status (*begin)(void *user, acu_device *device, acui_point **behind);
     void (*wait)(void *user); /* until it is there, or never will be; blocks */
     /* For cached graphs: what the call depends on, besides the addresses of its values. False: that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A few threads for work that blocks in the system, such as reading files, begun by host work that
- * ends later (async.c). They start as they are needed, and the last close ends them. */
+/* A few threads for work that blocks in the system, such as reading files: host work that ends
+ * later (async.c). They start as they are needed, and the last close ends them. */
 #include "base/error.h"
 #include "base/threads.h"
 #include "engine/host/host.h"
@@ -15,6 +15,15 @@ static struct {
     bool stop;
     pthread_t threads[MOST];
 } aside = {.lock = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER};
+
+/* The job may be gone when its promise has ended. */
+static void run_one(acui_aside *job)
+{
+    acu_status st = acu_promise_given_up(job->done)
+                        ? acui_fail(ACU_ERR_CANCELLED, "%s: given up", job->name)
+                        : job->run(job, job->values);
+    acui_promise_end(job->done, st);
+}
 
 /* Until the threads are to stop, and nothing is left. Lock held, given up meanwhile. */
 static void work(void)
@@ -32,7 +41,7 @@ static void work(void)
         aside.first = job->next;
         aside.waiting--;
         pthread_mutex_unlock(&aside.lock);
-        job->run(job);
+        run_one(job);
         pthread_mutex_lock(&aside.lock);
     }
 }
@@ -46,7 +55,8 @@ static void *run(void *unused)
     return NULL;
 }
 
-acu_status acui_aside_give(acui_aside *job)
+/* Errors: NO_MEMORY. */
+static acu_status give(acui_aside *job)
 {
     pthread_mutex_lock(&aside.lock);
     if (aside.idle <= aside.waiting && aside.started < MOST && !aside.stop &&
@@ -67,6 +77,18 @@ acu_status acui_aside_give(acui_aside *job)
     return taken ? ACU_OK
                  : acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for files: %s",
                              acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
+}
+
+acu_status acui_aside_begin(void *user, acu_promise *done, const acu_val *values, size_t count)
+{
+    (void)count;
+    acui_aside *job = user;
+    job->done = done;
+    job->values = values;
+    acu_status st = give(job);
+    if (st != ACU_OK)
+        acui_promise_end(done, st);
+    return ACU_OK; /* how it ends is the promise's to say */
 }
 
 bool acui_aside_busy(void)

@@ -33,14 +33,18 @@ acui_task *acui_async_run(acui_task *task);
 void acui_promise_end(acu_promise *done, acu_status status);
 
 /* ---- aside.c ---- */
-/* Work that blocks in the system, for one of a few threads. */
+/* Work that blocks in the system, such as reading a file, for one of a few threads: the first
+ * member of the user data of an acu_host_async, whose function is acui_aside_begin. */
 typedef struct acui_aside acui_aside;
 struct acui_aside {
-    acui_aside *next;
-    void (*run)(acui_aside *job); /* which may free it */
+    const char *name; /* of the op; static */
+    /* The work, unless it was given up before. On failure it sets a record. */
+    acu_status (*run)(acui_aside *job, const acu_val *values);
+    acui_aside *next; /* of those that wait for a thread; like the rest, aside.c's */
+    acu_promise *done;
+    const acu_val *values; /* the op's, until it ends */
 };
-/* Have it run. Errors: NO_MEMORY. */
-acu_status acui_aside_give(acui_aside *job);
+acu_status acui_aside_begin(void *job, acu_promise *done, const acu_val *values, size_t count);
 void acui_aside_stop(void); /* joins the threads, once all of it is done */
 bool acui_aside_busy(void); /* the threads exist */
 
