@@ -82,8 +82,7 @@ static const char *fits_syrk(const acui_blas *b)
 
 static const char *fits_herk(const acui_blas *b)
 {
-    bool whole = b->dtype == ACU_C64 || b->dtype == ACU_C128;
-    if (whole && b->at[0].by_rows != b->at[1].by_rows)
+    if (acui_is_complex(b->dtype) && b->at[0].by_rows != b->at[1].by_rows)
         return "both must be dense along their rows, or both along their columns";
     return fits_syrk(b);
 }
@@ -229,8 +228,7 @@ static acu_op *check(acu_planning *p, const kind *k, acui_blas *b)
 
 static acu_dtype result_of(const kind *k, acu_dtype dtype)
 {
-    bool whole = dtype == ACU_C64 || dtype == ACU_C128;
-    return k->real && whole ? acui_part_of(dtype) : dtype;
+    return k->real ? acui_part_of(dtype) : dtype;
 }
 
 static acu_op *plan(acu_planning *p)

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "blas/blas.h"
+#include "memory/dtype.h"
 #include "vendor/cublas.h"
 
 #include <stdio.h>
@@ -15,17 +16,21 @@
 enum { WORKSPACE = 4 << 20, FILL_LOWER = 0, FILL_UPPER = 1 };
 
 static const struct {
-    int type, compute, sums; /* `sums`: how level 1 computes */
-    char letter;             /* in cuBLAS's names */
+    int type, compute, sums; /* `sums`: how level 1 computes, by functions for all real types */
 } types[] = {
-    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, 'H'},
-    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, 'B'},
-    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F, 'S'},
-    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32, ACUI_CUDA_R_32F, 'S'},
-    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_R_64F, 'D'},
-    [ACU_C64] = {ACUI_CUDA_C_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_C_32F, 'C'},
-    [ACU_C128] = {ACUI_CUDA_C_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_C_64F, 'Z'},
+    [ACU_F16] = {ACUI_CUDA_R_16F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F},
+    [ACU_BF16] = {ACUI_CUDA_R_16BF, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F},
+    [ACU_F32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_32F, ACUI_CUDA_R_32F},
+    [ACU_TF32] = {ACUI_CUDA_R_32F, ACUI_CUBLAS_COMPUTE_TF32, ACUI_CUDA_R_32F},
+    [ACU_F64] = {ACUI_CUDA_R_64F, ACUI_CUBLAS_COMPUTE_64F, ACUI_CUDA_R_64F},
+    [ACU_C64] = {.type = ACUI_CUDA_C_32F, .compute = ACUI_CUBLAS_COMPUTE_32F},
+    [ACU_C128] = {.type = ACUI_CUDA_C_64F, .compute = ACUI_CUBLAS_COMPUTE_64F},
 };
+
+static bool is_wide(const acui_blas *b)
+{
+    return b->dtype == ACU_F64 || b->dtype == ACU_C128;
+}
 
 /* cuBLAS's function for the dtype. */
 #define CALL_OF(b, name)                                                                           \
@@ -34,11 +39,30 @@ static const struct {
      : (b)->dtype == ACU_C128 ? acui_cublas.z##name                                                \
                               : acui_cublas.s##name)
 
-static acu_status said(const acui_blas *b, const char *name, int status)
+static bool is_complex(const acui_blas *b)
+{
+    return acui_is_complex(b->dtype);
+}
+
+/* `name` without cuBLAS's letters for the dtype. */
+static acu_status said_with(const char *letters, const char *name, int status)
 {
     char call[24];
-    snprintf(call, sizeof call, "cublas%c%s", types[b->dtype].letter, name);
+    snprintf(call, sizeof call, "cublas%s%s", letters, name);
     return acui_cublas_fail(call, status);
+}
+
+static acu_status said(const acui_blas *b, const char *name, int status)
+{
+    const char *narrow = is_complex(b) ? "C" : "S", *wide = is_complex(b) ? "Z" : "D";
+    return said_with(is_wide(b) ? wide : narrow, name, status);
+}
+
+/* Of a function with a real result. */
+static acu_status said_real(const acui_blas *b, const char *name, int status)
+{
+    const char *narrow = is_complex(b) ? "Sc" : "S", *wide = is_complex(b) ? "Dz" : "D";
+    return said_with(is_wide(b) ? wide : narrow, name, status);
 }
 
 /* A number in both widths, of which cuBLAS reads one: of a complex one the second part, too. */
@@ -54,8 +78,7 @@ static number number_of(double value)
 
 static const void *as(const number *n, const acui_blas *b)
 {
-    bool wide = b->dtype == ACU_F64 || b->dtype == ACU_C128;
-    return wide ? (const void *)n->wide : n->narrow;
+    return is_wide(b) ? (const void *)n->wide : n->narrow;
 }
 
 /* The stream, and temporary memory of the call's own, so that streams share nothing of cuBLAS's. */
@@ -70,11 +93,6 @@ static acu_status begin(acui_vendor_work *work)
 }
 
 /* ---- level 1 --------------------------------------------------------------------------------- */
-
-static bool is_complex(const acui_blas *b)
-{
-    return b->dtype == ACU_C64 || b->dtype == ACU_C128;
-}
 
 /* The function for the complex dtype. */
 #define COMPLEX_OF(b, name)                                                                        \
@@ -168,7 +186,8 @@ acu_status acui_blas_nrm2(acui_vendor_work *work)
     acu_status st;
     ACUI_TRY(begin_result(work));
     if (is_complex(b))
-        st = said(b, "nrm2", COMPLEX_OF(b, nrm2)(work->handle, x->rows, AT(0), x->step, AT(1)));
+        st = said_real(b, "nrm2",
+                       COMPLEX_OF(b, nrm2)(work->handle, x->rows, AT(0), x->step, AT(1)));
     else
         st = acui_cublas_fail("cublasNrm2Ex",
                               acui_cublas.nrm2(work->handle, x->rows, AT(0), type, x->step, AT(1),
@@ -181,8 +200,8 @@ acu_status acui_blas_asum(acui_vendor_work *work)
     const acui_blas *b = work->data;
     const acui_array *x = &b->at[0];
     ACUI_TRY(begin_result(work));
-    return end_result(work, said(b, "asum", CALL_OF(b, asum)(work->handle, x->rows, AT(0), x->step,
-                                                             AT(1))));
+    return end_result(work, said_real(b, "asum", CALL_OF(b, asum)(work->handle, x->rows, AT(0),
+                                                                  x->step, AT(1))));
 }
 
 /* ---- level 2 --------------------------------------------------------------------------------- */
@@ -257,9 +276,9 @@ acu_status acui_blas_ger(acui_vendor_work *work)
     number alpha = number_of(b->alpha);
     size_t x = a->by_rows ? 1 : 0, y = 1 - x; /* a' += y x' */
     ACUI_TRY(begin(work));
-    return said(b, "ger", CALL_OF(b, ger)(work->handle, first_of(a), second_of(a), as(&alpha, b),
-                                          AT(x), b->at[x].step, AT(y), b->at[y].step, AT(2),
-                                          a->step));
+    return said(b, is_complex(b) ? "geru" : "ger",
+                CALL_OF(b, ger)(work->handle, first_of(a), second_of(a), as(&alpha, b), AT(x),
+                                b->at[x].step, AT(y), b->at[y].step, AT(2), a->step));
 }
 
 acu_status acui_blas_syr(acui_vendor_work *work)

@@ -744,6 +744,12 @@ static void failures(void **state)
     assert_string_equal(error.op, "blas_scal");
     acu_future_release(future);
     acu_tensor_release(x); /* its contents are not valid */
+    acu_op *zeros = acu_zeros(ACU_C128, ACU_SHAPE(6));
+    assert_works(acu_submit(device, acu_blas_nrm2(zeros), NULL, &future));
+    assert_int_equal(acu_future_wait(future, ACU_FOREVER), ACU_ERR_DRIVER);
+    assert_int_equal(acu_future_error(future, &error), ACU_ERR_DRIVER);
+    assert_non_null(strstr(error.message, "cublasDznrm2 answered"));
+    acu_future_release(future);
     atomic_store(&fake->fail_call, 0);
     with_end(device);
 }
