@@ -164,7 +164,7 @@ static acu_status check_plan(acui_plan *plan)
 static void set_looks_aside(acu_graph *graph)
 {
     acui_plan *plan = &graph->plan->plan;
-    acui_node **link = &plan->first, *last = NULL;
+    acui_node **link = &plan->first, **end = &graph->looks, *last = NULL;
     while (*link) {
         acui_node *node = *link;
         if (!acui_is_look(node)) {
@@ -173,8 +173,9 @@ static void set_looks_aside(acu_graph *graph)
             continue;
         }
         *link = node->next;
-        node->next = graph->looks;
-        graph->looks = node;
+        node->next = NULL;
+        *end = node;
+        end = &node->next;
     }
     plan->last = last;
 }

@@ -435,6 +435,25 @@ static void in_a_graph(void **state)
     with_end(device);
 }
 
+/* Of several that fail in one replay, the first is named. */
+static void two_in_a_graph(void **state)
+{
+    (void)state;
+    double one[4] = {1}, zeros[4] = {0}; /* singular at elements 2 and 1 */
+    acu_device *device = open_solver();
+    acu_tensor *a = with_numbers(device, ACU_F64, ACU_SHAPE(1, 2, 2), one);
+    acu_tensor *b = with_numbers(device, ACU_F64, ACU_SHAPE(1, 2, 2), zeros);
+    acu_graph *graph;
+    acu_op *both = acu_zip(acu_solve(a, acu_ones(ACU_F64, ACU_SHAPE(1, 2, 1))),
+                           acu_solve(b, acu_ones(ACU_F64, ACU_SHAPE(1, 2, 1))));
+    assert_works(acu_graph_load(device, both, NULL, &graph));
+    fails_with(device, acu_replay(graph), 2, "element 2");
+    acu_graph_release(graph);
+    acu_tensor_release(a);
+    acu_tensor_release(b);
+    with_end(device);
+}
+
 /* ---- refusals and failures ---- */
 
 static void refusals(void **state)
@@ -533,7 +552,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(cholesky), cmocka_unit_test(solutions), cmocka_unit_test(in_place),
         cmocka_unit_test(lu), cmocka_unit_test(qr), cmocka_unit_test(svd), cmocka_unit_test(eigh),
         cmocka_unit_test(no_result), cmocka_unit_test(repeated), cmocka_unit_test(in_a_graph),
-        cmocka_unit_test(refusals), cmocka_unit_test(failures),
-        cmocka_unit_test(without_memory), cmocka_unit_test(without_a_call)};
+        cmocka_unit_test(two_in_a_graph), cmocka_unit_test(refusals),
+        cmocka_unit_test(failures), cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
