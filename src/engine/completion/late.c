@@ -99,7 +99,7 @@ static bool fail_call(acui_task *task, void *context)
 static bool fail_reader(acui_task *task, void *context)
 {
     (void)context;
-    return acui_fails_late(task);
+    return acui_note_late(task);
 }
 
 /* Readers may be on any device, and readers of theirs. */

@@ -20,14 +20,6 @@ void acui_fail_late(acui_task *task, acui_fault *fault)
         task->point->fault = acui_fault_retain(fault);
 }
 
-/* The failure of data that the task reads; NULL: there is none. */
-static const acui_dependency *bad_of(const acui_task *task)
-{
-    if (task->order.failed || !atomic_load_explicit(&any, memory_order_relaxed))
-        return NULL;
-    return acui_behind_failure(task);
-}
-
 static void fail_with(acui_task *task, const acui_dependency *bad)
 {
     bool was = acui_error_aside();
@@ -37,16 +29,11 @@ static void fail_with(acui_task *task, const acui_dependency *bad)
     acui_fault_release(fault);
 }
 
-void acui_note_late(acui_task *task)
+bool acui_note_late(acui_task *task)
 {
-    const acui_dependency *bad = bad_of(task);
-    if (bad)
-        fail_with(task, bad);
-}
-
-bool acui_fails_late(acui_task *task)
-{
-    const acui_dependency *bad = bad_of(task);
+    if (task->order.failed || !atomic_load_explicit(&any, memory_order_relaxed))
+        return false;
+    const acui_dependency *bad = acui_behind_failure(task);
     if (bad)
         fail_with(task, bad);
     return bad;

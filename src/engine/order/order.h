@@ -89,7 +89,7 @@ bool acui_task_fails_already(acui_task *task);
 bool acui_task_is_spared(acui_task *task);
 /* The task will not be issued: it is over, failed, as soon as everything before it is over. */
 acui_task *acui_retire(acui_task *task);
-/* The task has failed with the fault, which is taken: note it; also for its part and its
+/* The task has failed with the fault, which is taken: note it; also for its child and its
  * submission, if it is their first. */
 void acui_task_fail(acui_task *task, acui_fault *fault);
 void acui_task_note(acui_task *task, acui_fault *fault); /* the same with its order locks held; the
@@ -116,11 +116,8 @@ void acui_turn_comes(const acui_task *task); /* the alternative that it decides 
 /* The task, which is on the device and not over there, fails with the fault (borrowed). All order
  * locks held. */
 void acui_fail_late(acui_task *task, acui_fault *fault);
-/* The task is on the device now, or over: if what it reads failed there meanwhile, so does it. Its
- * order locks held. */
-void acui_note_late(acui_task *task);
-/* Whether it reads what failed on the device, and has not failed itself: then it does. All order
- * locks held. */
-bool acui_fails_late(acui_task *task);
+/* The task is on the device now, or over: if what it reads failed there meanwhile, so does it,
+ * unless it has failed before; whether it has now. Its order locks held. */
+bool acui_note_late(acui_task *task);
 
 #endif
