@@ -18,6 +18,20 @@ static acu_device *call_device(const acu_val *values, size_t count, acu_device *
     return acui_plan_device(fallback);
 }
 
+/* Lend the values to the node's call. */
+static acu_status lend_values(acui_plan *plan, acui_node *node, const acu_val *values, size_t count)
+{
+    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
+    if (!node->u.call.values)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s",
+                         acui_op_name(node->u.call.op));
+    for (size_t i = 0; i < count; i++) {
+        ACUI_TRY(acui_lend(&values[i], &node->u.call.values[i]));
+        node->u.call.count = i + 1;
+    }
+    return ACU_OK;
+}
+
 static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu_device *device,
                            const acu_val *values)
 {
@@ -28,14 +42,7 @@ static acu_status add_call(acui_plan *plan, acu_op *op, acui_node_kind kind, acu
     if (!(node->u.call.op = acui_op_for_node(op)))
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
     ACUI_TRY(acui_add_accesses(plan, node, op, values));
-    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
-    if (!node->u.call.values)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
-    for (size_t i = 0; i < count; i++) {
-        ACUI_TRY(acui_lend(&values[i], &node->u.call.values[i]));
-        node->u.call.count = i + 1;
-    }
-    return ACU_OK;
+    return lend_values(plan, node, values, count);
 }
 
 /* ---- foreign ---- */
@@ -96,19 +103,14 @@ acu_status acui_plan_look(acui_plan *plan, const acui_node *look)
 {
     acu_op *op = look->u.call.op;
     size_t count = look->u.call.count;
+    const acu_val *values = look->u.call.values;
     acui_node *node = acui_plan_node(plan, ACUI_NODE_HOST, op, look->device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.call.op = acui_object_retain(op);
-    node->u.call.values = ACUI_ARENA_ARRAY(&plan->arena, acu_val, count);
-    if (!node->u.call.values)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the values of %s", acui_op_name(op));
-    for (size_t i = 0; i < count; i++) {
-        ACUI_TRY(acui_node_add_access(plan, node, look->u.call.values[i].tensor, ACU_READ));
-        ACUI_TRY(acui_lend(&look->u.call.values[i], &node->u.call.values[i]));
-        node->u.call.count = i + 1;
-    }
-    return ACU_OK;
+    for (size_t i = 0; i < count; i++)
+        ACUI_TRY(acui_node_add_access(plan, node, values[i].tensor, ACU_READ));
+    return lend_values(plan, node, values, count);
 }
 
 const acui_op_class acui_class_HOST = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Foreign calls that acuda itself puts into a plan: ops whose work is a driver call for which there
- * is no kind of node (managed.c).
+ * Calls of acuda's own: foreign calls of vendor libraries, or of the driver where there is no kind
+ * of node for that (managed.c); and host functions that take no time.
  */
 #ifndef ACUI_OP_CALL_H
 #define ACUI_OP_CALL_H
