@@ -327,7 +327,8 @@ void acui_children_clear(acui_plan *plan)
 
 /* ---- points ---- */
 
-/* It, and those around it, are parts of those around them, and have points of this home. */
+/* A SHARED one has a point of this home, and so has each that it is inside of: note that, and put
+ * each into the list `inside` of the next one. */
 static void link(acui_child *child, acui_homes home)
 {
     while (child) {

@@ -70,7 +70,8 @@ struct acui_child {
     _Atomic(uint32_t) users; /* changed under the lock of the counts; relaxed */
     bool ours;               /* `users` counts the submission that planned it; the same lock */
     acui_usage usage;        /* by what it was planned in */
-    bool kept;               /* others have it, though not the op: is_kept in import.c */
+    bool kept;               /* a user in the same plan may outlast the submission's failure:
+                              * is_kept in import.c */
     bool begun;              /* some nodes became tasks before all of it was planned */
     bool joined;             /* nobody else has it, and its users are all where it was planned: so
                               * its nodes belong to `parent` */

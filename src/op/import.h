@@ -20,13 +20,13 @@ typedef struct acui_imported {
     acui_child *child;          /* retained until the plan goes */
     acui_child *user;           /* the innermost SHARED one around the use; NULL: none */
     acui_usage usage;
-    acui_imported_value *values; /* its tensors */
+    acui_imported_value *values; /* its tensors; left out where `mine` and not `told`: then it is
+                                  * awaited, whatever touches them */
     uint32_t count;
     const acui_context *context; /* around its use */
-    uint16_t number;            /* from 1 on; 0 beyond 65,535 */
-    bool mine;                  /* it is planned here; its values are not noted, as what touches
-                                 * them says nothing about its parts, unless */
-    bool told;                  /* ... its failure fails what is around the use anyway */
+    uint16_t number;            /* among those of the plan, from 1 on; 0 beyond 65,535 */
+    bool mine;                  /* it is planned here */
+    bool told;                  /* `mine`, and its failure fails what is around the use anyway */
     bool waiter_known;          /* it is known who waits for the op as a whole, maybe nobody: */
     const acui_node *node;      /* an AWAIT, or NULL */
     const acui_node *last;      /* the plan's last node at that time; NULL: none */
@@ -35,8 +35,9 @@ typedef struct acui_imported {
 /* The plan got values of the op, which another one may have planned. `part`: the op is not awaited
  * as a whole. NO_MEMORY. Share lock held. */
 acu_status acui_import(acui_plan *plan, const acu_op *op, bool part);
-/* The one before `b` that was imported where `b`, or what the plan plans now, stands: not inside of
- * an op with several users that was planned since then. */
+/* For a loop over what was imported behind `since`, from the latest on, which ends with `since`:
+ * only what is used where the plan plans now. What an op with several users imports while it is
+ * planned there, it awaits itself. */
 acui_imported *acui_import_first(const acui_plan *plan, const acui_imported *since);
 acui_imported *acui_import_next(const acui_imported *b, const acui_imported *since);
 /* Whether some node must wait for all of the op, or what the plan plans now would not fail with it,

@@ -142,8 +142,8 @@ typedef struct acui_range {
     struct acui_node *node;
 } acui_range;
 
-/* What was done with one buffer so far; used by the engine while it cuts the plan into tasks. A
- * draft. */
+/* What was done with one buffer so far; used by the engine while it cuts the plan into tasks.
+ * Transient. */
 typedef struct acui_history {
     const struct acui_task *task; /* the task that the list is about */
     acui_range *list;           /* what a later access must come behind: all writes, then all reads.
