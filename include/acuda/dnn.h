@@ -26,7 +26,7 @@
  * have to compile it: the first operations of a shape wait for that on the host, but submitting
  * does not. A device keeps the last 64 choices that were used. Temporary memory comes from the
  * device's pool; if there is too little, an engine that needs less is used, if there is one. In
- * explicit graphs the calls are captured.
+ * graphs, cached and explicit, the calls are captured.
  *
  * Errors: SHAPE, DTYPE, INVALID, SHARED, DEVICE, NOT_FOUND; of the future: NOT_SUPPORTED (cuDNN has
  * no engine for it on this device), DRIVER, DEVICE_MEMORY, with cuDNN's own words. None blocks,

@@ -27,8 +27,8 @@
  * takes as long as to open a library. A plan is made for each shape, on one of acuda's
  * threads, which takes some milliseconds: the first operations of a shape wait for it on the host,
  * but submitting does not. A device keeps the last 64 plans that were used, each as often as
- * threads use it at a time. Temporary memory comes from the device's pool. In explicit graphs the
- * calls are captured.
+ * threads use it at a time. Temporary memory comes from the device's pool. In graphs, cached
+ * and explicit, the calls are captured.
  *
  * Errors: SHAPE, DTYPE, INVALID (a rank, a direction, a tensor that is not dense), DEVICE, SHARED,
  * those of launches; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the

@@ -3,10 +3,10 @@
  * The cache of executable graphs.
  *
  * A submission, or each part of it that a CUDA graph can hold (launches except programmatic ones,
- * fills, copies of one run of bytes on one device or to and from the host, and products and Fourier
- * transforms by libraries: acu_matmul, acu_product, acu_fft), has a signature: its kernels with
- * their launch attributes, the kinds of its copies, all that its libraries' calls depend on except
- * addresses, and what comes before what. A signature that comes again is launched as one executable
+ * fills, copies of one run of bytes on one device or to and from the host, and calls of libraries
+ * whose headers say so, such as blas.h), has a signature: its kernels with their launch attributes,
+ * the kinds of its copies, all that its libraries' calls depend on except addresses, and what comes
+ * before what. A signature that comes again is launched as one executable
  * graph (cuGraphLaunch), after updating the parameters that differ from the last time
  * (cuGraphExecKernelNodeSetParams and the like): new tensors, scalars, grids, blocks and lengths do
  * not make a new signature. On an H100 that takes less time than launching kernels, even for a

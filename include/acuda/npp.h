@@ -18,7 +18,7 @@
  * is NPP's affair, and differs between its versions.
  *
  * libnppig (resizing, maps) and libnppidei (borders) must be found (vendor.h): else NOT_FOUND. In
- * explicit graphs the calls are captured.
+ * graphs, cached and explicit, the calls are captured.
  *
  * Errors: SHAPE, DTYPE, INVALID (a region that is not in its image, pixels that are not dense, a
  * filter that NPP does not have, an overlap), LIMIT, DEVICE, NOT_FOUND; of the future: DRIVER,

@@ -11,8 +11,8 @@
  * In coordinates (COO), the first vector is instead the row of each element [count], ascending.
  *
  * cuSPARSE must be found (vendor.h), but for conversions: else NOT_FOUND. Temporary memory comes
- * from the device's pool. The same operands give the same bits in every run. In explicit graphs the
- * calls are captured.
+ * from the device's pool. The same operands give the same bits in every run. In graphs, cached
+ * and explicit, the calls are captured.
  */
 #ifndef ACUDA_SPARSE_H
 #define ACUDA_SPARSE_H
