@@ -8,7 +8,7 @@
 #include "../vendor/fake.h"
 #include "picture.h"
 
-enum { SUCCESS, NOT_INITIALIZED, INVALID_PARAMETER, BAD_JPEG, EXECUTION_FAILED = 6 };
+enum { SUCCESS, NOT_INITIALIZED, INVALID_PARAMETER, BAD_JPEG, EXECUTION_FAILED = 6, ARCH_MISMATCH };
 enum { HYBRID = 1, HARDWARE = 3 };
 enum { OUT_Y = 2, OUT_PLANES_RGB, OUT_PLANES_BGR, OUT_RGB, OUT_BGR };
 
@@ -127,6 +127,8 @@ int nvjpegDecoderCreate(thing *handle, int backend, thing **decoder)
 {
     if (!IS(handle, 'h') || (backend != HYBRID && backend != HARDWARE))
         return INVALID_PARAMETER;
+    if (backend == HARDWARE && atomic_load(&fake.less))
+        return ARCH_MISMATCH;
     int status = new_thing('d', decoder);
     if (status == SUCCESS)
         (*decoder)->backend = backend;

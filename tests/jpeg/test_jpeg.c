@@ -419,6 +419,19 @@ static void what_nvjpeg_answers(void **state)
     with_end(device);
 }
 
+/* A GPU that has no engine for baseline files: they are decoded as all others. */
+static void without_an_engine(void **state)
+{
+    (void)state;
+    test_software_only();
+    with_fake(ACU_VENDOR_NVJPEG, "jpeg/libfake_nvjpeg.so");
+    atomic_store(&fake->less, true);
+    acu_device *device = open_with(NV);
+    every_format_by(device, NV);
+    with_end(device);
+    atomic_store(&fake->less, false);
+}
+
 static acu_op *one(void)
 {
     acu_image_options o = options_of(ACU_PIXELS_RGB, ACU_CHW);
@@ -498,6 +511,6 @@ int main(int count, char **words)
         cmocka_unit_test(broken_headers), cmocka_unit_test(refusals),
         cmocka_unit_test(broken_files),   cmocka_unit_test(what_nvjpeg_answers),
         cmocka_unit_test(without_memory), cmocka_unit_test(without_the_driver),
-        cmocka_unit_test(in_process)};
+        cmocka_unit_test(in_process),     cmocka_unit_test(without_an_engine)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

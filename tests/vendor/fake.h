@@ -22,7 +22,7 @@ typedef struct fake_driver {
     char *(*host)(uint64_t address);
     bool (*valid)(uint64_t address, uint64_t bytes);
     bool (*captured)(void *stream);
-    _Atomic(bool) less; /* what only newer versions have is not supported */
+    _Atomic(bool) less; /* what only newer versions, or GPUs, have is not supported */
     _Atomic(int) fail_create, fail_call; /* the status to be answered; 0: none */
 
     _Atomic(int) created, destroyed, calls, done;
