@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A contact sheet of photographs: all files are decoded at the same time, half on the host and half
- * on the device where nvJPEG is, each is brought to the size of a tile, and one picture of all is
- * written. A file that can not be decoded is named, and leaves its tile gray. Without nvJPEG and
- * TurboJPEG (Debian's package libturbojpeg0) it says so, and is of no use.
+ * A contact sheet of photographs: all files are decoded at the same time, by nvJPEG or TurboJPEG,
+ * each is brought to the size of a tile, and one picture of all is written. A file that can not be
+ * decoded is named, and leaves its tile gray. Without nvJPEG and TurboJPEG (Debian's package
+ * libturbojpeg0) it says so, and is of no use.
  *
- *     sheet [OUT.ppm [PHOTO.jpg ...]]
+ *     sheet [OUT.ppm [PHOTO.jpg ...]]                  at most 64 photographs
  */
 #include "example.h"
 
@@ -98,8 +98,11 @@ int main(int argc, char **argv)
     int count = argc > 2 ? argc - 2 : 5, there = 0;
     acu_future *tiles[MOST];
     acu_tensor *sheet, *result;
+    if (count > MOST) {
+        fprintf(stderr, "%d photographs are too many: at most %d\n", count, MOST);
+        return 2;
+    }
     acu_device *device = open_device();
-    count = count < MOST ? count : MOST;
     if (acu_vendor_load(device, ACU_VENDOR_NVJPEG) != ACU_OK &&
         acu_vendor_load(device, ACU_VENDOR_TURBOJPEG) != ACU_OK) {
         printf("%s\n", acu_last_error()->message);
