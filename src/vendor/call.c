@@ -61,9 +61,9 @@ static bool key(void *user, acui_call_key *key)
 {
     const vendor_call *v = user;
     *key = (acui_call_key){.data = v->data,
-                             .bytes = v->call.bytes,
-                             .what = (uintptr_t)v->call.fn,
-                             .fixed = v->call.repeats == ACUI_REPEATED_THERE};
+                           .bytes = v->call.bytes,
+                           .what = (uintptr_t)v->call.fn,
+                           .fixed = v->call.repeats == ACUI_REPEATED_THERE};
     return v->call.repeats != ACUI_NOT_REPEATED;
 }
 

@@ -75,7 +75,7 @@ static acu_status give(acui_aside *job)
     }
     pthread_mutex_unlock(&aside.lock);
     return taken ? ACU_OK
-                 : acui_fail(ACU_ERR_NO_MEMORY, "no thread could be started for files: %s",
+                 : acui_fail(ACU_ERR_NO_MEMORY, "%s: no thread could be started: %s", job->name,
                              acui_thread_words((char[ACUI_THREAD_WORDS]){0}));
 }
 
