@@ -137,20 +137,24 @@ static acu_status enter_all(acu_comm *comm, acui_entered *entered)
     return status;
 }
 
-/* Leaves the contexts, too. */
-static int init_each(acu_comm *comm, acui_entered *entered)
+/* The ranks of this process, in one group. Leaves the contexts, too. */
+static acu_status init_each(acu_comm *comm, acui_entered *entered)
 {
     struct acui_nccl *n = comm->nccl;
-    int said = acui_nccl.group_start(), end = 0;
-    bool begun = said == 0;
+    acu_status st = acui_nccl_fail("ncclGroupStart", acui_nccl.group_start(), NULL);
+    bool begun = st == ACU_OK;
     for (size_t i = 0; i < comm->device_count; i++) {
-        if (said == 0)
-            said = acui_nccl.init(&n->ranks[i].handle, comm->ranks, n->id, comm->rank + (int)i);
+        if (st == ACU_OK)
+            st = acui_nccl_fail("ncclCommInitRank",
+                                acui_nccl.init(&n->ranks[i].handle, comm->ranks, n->id,
+                                               comm->rank + (int)i), NULL);
         acui_leave(&entered[i]);
     }
-    if (begun)
-        end = acui_nccl.group_end(); /* also after a failure: the thread is in the group */
-    return said ? said : end;
+    if (!begun)
+        return st;
+    acu_error record = *acui_error();
+    int said = acui_nccl.group_end(); /* also after a failure: the thread is in the group */
+    return st == ACU_OK ? acui_nccl_fail("ncclGroupEnd", said, NULL) : acui_error_restore(&record);
 }
 
 /* All contexts are there before the group begins: one that had some ranks of this process only
@@ -159,7 +163,7 @@ static acu_status init_all(acu_comm *comm)
 {
     acui_entered entered[ACUI_MAX_DEVICES];
     ACUI_TRY(enter_all(comm, entered));
-    return acui_nccl_fail("ncclCommInitRank", init_each(comm, entered), NULL);
+    return init_each(comm, entered);
 }
 
 /* A first collective connects the ranks, which blocks until all are there. */
