@@ -114,7 +114,7 @@ static bool comes_behind_any(const acui_task *task)
     return any;
 }
 
-/* Lock held, as for the next two. */
+/* Lock held, as for the next three. */
 static bool is_full(const acui_dispatch *queue)
 {
     uint32_t most = queue->shared ? ACUI_DISPATCH_SHARED : ACUI_DISPATCH_MOST;
