@@ -65,10 +65,11 @@ static acu_status said_real(const acui_blas *b, const char *name, int status)
     return said_with(is_wide(b) ? wide : narrow, name, status);
 }
 
-/* A number in both widths, of which cuBLAS reads one: of a complex one the second part, too. */
+/* A number in both widths, of which cuBLAS reads one: of a complex one the second part, too, and
+ * both at once, with an instruction that needs them aligned. */
 typedef struct number {
-    float narrow[2];
-    double wide[2];
+    _Alignas(16) double wide[2];
+    _Alignas(8) float narrow[2];
 } number;
 
 static number number_of(double value)
