@@ -266,6 +266,23 @@ static void what_is_not_planned_is_left_alone(void **state)
     waiting_for_what_is_held_back(true);
 }
 
+/* It would have all threads write one word, whichever devices they use. */
+static void completions_are_announced_to_sleepers_only(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    uint32_t before = acui_done_count();
+    for (int i = 0; i < 3; i++) {
+        acu_future *future = test_submit(b.device, acu_full(VECTOR, acu_i32(i)));
+        while (acu_future_poll(future) == ACU_NOT_READY)
+            sched_yield();
+        acu_future_release(future);
+    }
+    assert_int_equal(acui_done_count(), before);
+    close_bench(&b);
+    test_leaks_none();
+}
+
 /* acui_done_count when the worker came to the next host work; and that it came there. */
 static _Atomic(uint32_t) told;
 static _Atomic(bool) came;
@@ -300,12 +317,14 @@ static void what_comes_beside_long_work_is_announced(void **state)
         test_submit(b.device, acu_copy(acu_future_tensor(busy, 0), x));
     assert_works(acu_submit(b.device, acu_host(note_told, NULL, acu_inout(y)), NULL, NULL));
     came = false;
+    acui_done_begin();
     uint32_t seen = acui_done_count();
     assert_true(acui_next_of_futures(NULL, acui_now(), 0, &start) > acui_now());
     test_host_gate_open();
     while (!came)
         sched_yield();
     assert_int_not_equal(told, seen);
+    acui_done_end();
     test_gate_open();
     assert_works(acu_future_wait(held, ACU_FOREVER));
     acu_future_release(held);
@@ -1037,6 +1056,7 @@ int main(void)
         cmocka_unit_test(poll_and_wait),
         cmocka_unit_test(what_is_held_back_is_left_alone),
         cmocka_unit_test(what_is_not_planned_is_left_alone),
+        cmocka_unit_test(completions_are_announced_to_sleepers_only),
         cmocka_unit_test(what_comes_beside_long_work_is_announced),
         cmocka_unit_test(any_and_all),
         cmocka_unit_test(all_tell_of_the_first_failure),

@@ -21,29 +21,40 @@ void acui_unpark(_Atomic(uint32_t) *word)
     explore_unpark(word);
 }
 
-static _Atomic(uint32_t) complete; /* what the threads wait for */
+static _Atomic(bool) complete[2]; /* what the threads wait for */
 
 static void start(void)
 {
-    complete = 0;
+    complete[0] = complete[1] = false;
     completions = 0;
     sleepers = 0;
 }
 
-static void finish_one(void)
+static void finish(int which)
 {
-    atomic_fetch_add_explicit(&complete, 1, memory_order_release);
+    atomic_store_explicit(&complete[which], true, memory_order_release);
     acui_done_announce();
 }
 
-/* As waiting threads do: read the number, look, sleep. */
-static void wait_for(uint32_t want)
+static void finish_one(void) { finish(0); }
+static void finish_other(void) { finish(1); }
+
+static int count_complete(void)
 {
-    for (;;) {
+    return atomic_load_explicit(&complete[0], memory_order_acquire) +
+           atomic_load_explicit(&complete[1], memory_order_acquire);
+}
+
+/* As waiting threads do. */
+static void wait_for(int want)
+{
+    for (bool there = false; !there;) {
+        acui_done_begin();
         uint32_t seen = acui_done_count();
-        if (atomic_load_explicit(&complete, memory_order_acquire) >= want)
-            return;
-        acui_done_sleep(seen, UINT64_MAX);
+        there = count_complete() >= want;
+        if (!there)
+            acui_done_sleep(seen, UINT64_MAX);
+        acui_done_end();
     }
 }
 
@@ -56,7 +67,7 @@ int main(int argc, char **argv)
         {.name = "one waits", .start = start, .threads = {finish_one, wait_for_one},
          .interruptions = 6, .delays = 2},
         {.name = "two wait", .start = start,
-         .threads = {finish_one, finish_one, wait_for_one, wait_for_two}, .interruptions = 2,
+         .threads = {finish_one, finish_other, wait_for_one, wait_for_two}, .interruptions = 2,
          .delays = 1},
     };
     return explore_all(models, sizeof models / sizeof *models, argc, argv);

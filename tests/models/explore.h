@@ -89,6 +89,9 @@ int explore_signal(void *condition); /* wakes all: a thread may wake up for no r
 #define atomic_fetch_add(p, n) atomic_fetch_add_explicit((p), (n), memory_order_seq_cst)
 #define atomic_fetch_sub(p, n) atomic_fetch_sub_explicit((p), (n), memory_order_seq_cst)
 
+#undef atomic_thread_fence
+#define atomic_thread_fence(order) (explore_point(), explore_settle(), (void)(order))
+
 #undef atomic_load_explicit
 #undef atomic_store_explicit
 #undef atomic_exchange_explicit

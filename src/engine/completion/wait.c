@@ -46,27 +46,44 @@ static void sleep_until(uint32_t seen, uint64_t time, bool sharply)
         prctl(PR_SET_TIMERSLACK, (unsigned long)slack, 0, 0, 0);
 }
 
+/* Whether this thread is about to sleep, from now on. */
+static bool say_about(bool before, bool about)
+{
+    if (about && !before)
+        acui_done_begin();
+    if (before && !about)
+        acui_done_end();
+    return about;
+}
+
 static acu_status wait_long(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
 {
     uint64_t start = acui_now(), now = start, deadline = acui_deadline_from(start, timeout);
     uint64_t most = atomic_load_explicit(&spin, memory_order_relaxed), ask = ACUI_ASK_AFTER;
-    for (bool slept = false, blocked = false;;) {
-        uint32_t seen = acui_done_count();
-        acu_status status = look(context, now);
-        if (status != ACU_NOT_READY) {
-            if (blocked || !slept) /* else its length was known */
-                note_spin(now - start, blocked);
-            return status;
-        }
+    acu_status status;
+    bool slept = false, blocked = false;
+    bool about = false; /* to sleep, if the look is in vain */
+    for (;;) {
+        uint32_t seen = about ? acui_done_count() : 0;
+        status = look(context, now);
+        if (status != ACU_NOT_READY)
+            break;
         now = acui_now();
         uint64_t waited = now - start;
-        if (now >= deadline)
-            return ACU_TIMEOUT;
+        if (now >= deadline) {
+            status = ACU_TIMEOUT;
+            break;
+        }
         if (waited < ask)
             continue;
         uint64_t then = next(context, now, waited < most ? ACU_FOREVER : 0, &start);
         if (then != ACUI_BLOCK && then < now + ACUI_PAUSE) {
             ask = now - start + ACUI_ASK_GAP;
+            about = say_about(about, false);
+            continue;
+        }
+        if (then != ACUI_BLOCK && !about) {
+            about = say_about(about, true);
             continue;
         }
         ask = ACUI_ASK_AFTER;
@@ -74,8 +91,13 @@ static acu_status wait_long(acui_look_fn look, acui_next_fn next, void *context,
         blocked = then >= ACUI_BLOCK;
         if (then != ACUI_BLOCK)
             sleep_until(seen, then < deadline ? then : deadline, then < deadline);
+        about = say_about(about, false);
         now = acui_now();
     }
+    say_about(about, false);
+    if (status != ACU_TIMEOUT && (blocked || !slept)) /* else its length was known */
+        note_spin(now - start, blocked);
+    return status;
 }
 
 acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, uint64_t timeout)
