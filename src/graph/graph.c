@@ -101,7 +101,7 @@ static const acui_node *decision_on(const acui_plan *plan, const acui_child *chi
 static acu_status refuse_child(const acui_plan *plan, const acui_node *node)
 {
     const acui_child *child = node->frame->child;
-    while (child->parent && !child->parent->plain)
+    while (!acui_child_is_plain(child->parent))
         child = child->parent;
     const acui_node *decision = decision_on(plan, child);
     const char *name = child->kind == ACUI_CHILD_FINALLY ? "finally" : "or_else";

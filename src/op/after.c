@@ -133,7 +133,7 @@ static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *fallback,
     *front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &unused);
     acui_values_clear(&unused);
-    acui_plan_only_order(plan, since, front->first);
+    acui_import_only_order(plan, since, front->first);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
 }
@@ -146,7 +146,7 @@ static acu_status plan_after(acui_plan *plan, acu_op *op, acu_device *fallback, 
     if (status == ACU_OK)
         status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
-        status = acui_plan_await(plan, op, fallback, plan->imported, NULL, true);
+        status = acui_plan_await_front(plan, op, fallback);
     acui_front_restore(plan, &front);
     return status;
 }

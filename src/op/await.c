@@ -36,50 +36,35 @@ static acu_status add_open(acui_plan *plan, acui_node *node, const acui_values *
     return ACU_OK;
 }
 
-void acui_plan_waiters_known(acui_plan *plan, const acui_imported *since)
+static acu_device *device_of(const acui_plan *plan, acu_device *fallback)
 {
-    for (acui_imported *b = acui_import_first(plan, since); b != since;
-         b = acui_import_next(b, since))
-        b->waiter_known = true;
-}
-
-void acui_plan_only_order(acui_plan *plan, const acui_imported *since, uint32_t first)
-{
-    for (acui_imported *b = acui_import_first(plan, since); b != since;
-         b = acui_import_next(b, since))
-        if (!b->mine || b->child->begin < first) {
-            b->waiter_known = true;
-            b->told = false;
-        }
+    return plan->last ? plan->last->device : fallback ? fallback : acu_device_default();
 }
 
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *fallback,
-                           const acui_imported *since, const acui_values *values, bool order)
+                           const acui_values *values)
 {
+    const acui_imported *since = acui_import_since(plan);
     if ((!plan->passes_on && plan->imported == since) || plan->for_replay)
         return ACU_OK;
     if (!plan->passes_on)
         values = NULL;
-    acu_device *device = plan->last ? plan->last->device
-                         : fallback ? fallback
-                                    : acu_device_default();
+    acu_device *device = device_of(plan, fallback);
     size_t count = count_open(plan, values, &device);
-    bool needed = order;
-    acui_imported *first = acui_import_first(plan, since);
-    for (const acui_imported *b = first; b != since && !needed; b = acui_import_next(b, since))
-        needed = acui_import_is_open(plan, b);
-    if ((!count && !needed) || !device) /* without an open device there is nothing to wait for */
-        return ACU_OK;
+    if (!device || (!count && !acui_import_is_open(plan)))
+        return ACU_OK; /* without an open device there is nothing to wait for */
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.await.imported = plan->imported;
     node->u.await.since = since;
-    ACUI_TRY(add_open(plan, node, values));
-    for (acui_imported *b = first; b != since; b = acui_import_next(b, since))
-        if (!b->waiter_known || (b->told && acui_import_is_open(plan, b))) {
-            b->node = node;
-            b->waiter_known = true;
-        }
-    return ACU_OK;
+    return add_open(plan, node, values);
+}
+
+acu_status acui_plan_await_front(acui_plan *plan, const acu_op *op, acu_device *fallback)
+{
+    acu_device *device = device_of(plan, fallback);
+    bool needed = device && !plan->for_replay;
+    return !needed || acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, 0) ? ACU_OK
+                                                                           : ACU_ERR_NO_MEMORY;
 }

@@ -75,7 +75,6 @@ static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *fallback, a
 {
     acui_front front;
     acu_op *next = NULL;
-    const acui_imported *since = plan->imported;
     acu_status status = plan_first(plan, op, fallback, &front, &next);
     uint32_t count = plan->count;
     if (status == ACU_OK)
@@ -83,7 +82,7 @@ static acu_status plan_then(acui_plan *plan, acu_op *op, acu_device *fallback, a
     else
         acui_op_put(next);
     if (status == ACU_OK && plan->count == count && acui_front_is_elsewhere(plan))
-        status = acui_plan_await(plan, op, fallback, since, NULL, true);
+        status = acui_plan_await_front(plan, op, fallback);
     acui_front_restore(plan, &front);
     return status;
 }

@@ -30,7 +30,8 @@ static acui_child *new_child(acui_plan *plan, acui_child_kind kind, const char *
     child->other = kind == ACUI_CHILD_ELSE ? child : child->shared == child ? NULL
                    : parent                                                 ? parent->other
                                                                             : NULL;
-    child->plain = kind == ACUI_CHILD_SHARED && (!parent || parent->plain);
+    child->domain = kind != ACUI_CHILD_SHARED ? child : parent ? parent->domain : NULL;
+    child->since = plan->imported;
     return child;
 }
 
@@ -65,7 +66,6 @@ acu_status acui_child_begin_shared(acui_plan *plan, acu_op *op)
     atomic_store_explicit(&child->plan, plan, memory_order_relaxed);
     child->begin = plan->count;
     child->around = context_bytes(plan->now.context);
-    child->since = plan->imported;
     op->rest->child = child;
     acui_usage_begin(plan, &child->usage, child);
     add(plan, child);
@@ -93,24 +93,7 @@ void acui_child_refuse(acui_plan *plan, acui_child *child)
     acui_fault_release(fault);
 }
 
-acui_child *acui_child_around(acui_child *a, acui_child *b)
-{
-    while (a && b && a != b)
-        if (a->depth >= b->depth)
-            a = a->parent;
-        else
-            b = b->parent;
-    return a && b ? a : NULL;
-}
-
 /* ---- new nodes become tasks ---- */
-
-/* Some of an op becomes tasks before all of it is planned: others may turn out to use it. */
-static void note_begun(acui_plan *plan)
-{
-    for (acui_child *child = plan->now.child; child; child = child->parent)
-        child->begun = true;
-}
 
 /* Whether all between the child and the one that its users are in are joined. */
 static bool is_used_in_place(const acui_child *child)
@@ -130,20 +113,6 @@ static acui_child *bound_of(const acui_child *child)
         if (p->kind == ACUI_CHILD_SHARED && (!p->outer || p->outer->depth < bound->depth))
             bound = p->outer;
     return bound;
-}
-
-void acui_children_look(acui_plan *plan)
-{
-    note_begun(plan);
-    /* If the reference of this list is all there is, nobody has the op or can get it. An op comes
-     * before those that were planned as parts of it. */
-    for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
-        acui_child *child = op->rest->child;
-        if (acui_object_refs(op) > 1 || child->kept || child->begun)
-            continue;
-        child->joined = child->plain || is_used_in_place(child);
-        child->outer = child->joined ? child->parent : bound_of(child);
-    }
 }
 
 void acui_children_close(acui_plan *plan)
@@ -196,21 +165,17 @@ static void drop_user(acui_child *child)
         end_uses(&child->uses);
 }
 
-static void drop_ours(acui_child *child)
+/* Until its plan is unwanted, the submission is a user of what it planned. */
+static bool is_ours(const acui_plan *plan, const acui_child *child)
 {
-    bool ours = child->ours;
-    child->ours = false;
-    if (ours)
-        drop_user(child);
+    return child->kind == ACUI_CHILD_SHARED && !plan->unwanted;
 }
 
 static void add(acui_plan *plan, acui_child *child)
 {
     pthread_mutex_lock(&users_lock);
-    if (child->kind == ACUI_CHILD_SHARED && !plan->unwanted) {
-        child->ours = true;
+    if (is_ours(plan, child))
         set_users(child, users_of(child) + 1);
-    }
     child->next = plan->children;
     plan->children = plan->now.child = child;
     pthread_mutex_unlock(&users_lock);
@@ -218,11 +183,8 @@ static void add(acui_plan *plan, acui_child *child)
 
 void acui_usage_begin(acui_plan *plan, acui_usage *usage, acui_child *of)
 {
-    acui_child *now = plan->now.child, *user = now ? now->shared : NULL;
-    if (now && now->last && (!user || user->depth < now->last->depth))
-        user = now->last;
-    bool mine = acui_child_in(of, plan);
-    if (!user && mine)
+    acui_child *user = acui_child_user(plan->now.child);
+    if (!user && acui_child_in(of, plan))
         return; /* the submission is one of its users anyway */
     pthread_mutex_lock(&users_lock);
     if (user ? user->kind == ACUI_CHILD_FINALLY || users_of(user) > 0 : !plan->unwanted) {
@@ -230,6 +192,49 @@ void acui_usage_begin(acui_plan *plan, acui_usage *usage, acui_child *of)
         *usage = (acui_usage){.next = *list, .of = of};
         *list = usage;
         set_users(of, users_of(of) + 1);
+    }
+    pthread_mutex_unlock(&users_lock);
+}
+
+/* The child is joined: what it uses is used by what it was planned in, which needs no count of its
+ * own for what was planned in there, nor one that is unwanted. */
+static void hand_uses_up(acui_plan *plan, acui_child *child)
+{
+    acui_child *user = acui_child_user(child->parent);
+    acui_usage **list = user ? &user->uses : &plan->uses_of_ops, *next, *rest = NULL;
+    for (acui_usage *usage = child->uses; usage; usage = next) {
+        next = usage->next;
+        bool inside = acui_child_in(usage->of, plan) && acui_child_is_within(usage->of, user);
+        acui_usage **to = inside || (!user && plan->unwanted) ? &rest : list;
+        usage->next = *to;
+        *to = usage;
+    }
+    child->uses = NULL;
+    end_uses(&rest);
+}
+
+/* Whether the child is used by what it was planned in, and maybe in there, but by nobody else. The
+ * op of it is there. */
+static bool has_one_user(const acui_plan *plan, const acui_child *child)
+{
+    return users_of(child) == 1u + is_ours(plan, child) + (child->usage.of != NULL);
+}
+
+void acui_children_look(acui_plan *plan, uint32_t first)
+{
+    if (!plan->unpublished)
+        return;
+    pthread_mutex_lock(&users_lock);
+    /* If the reference of this list is all there is, nobody has the op or can get it. An op comes
+     * before those that were planned as parts of it, and before those that it uses. */
+    for (const acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished) {
+        acui_child *child = op->rest->child;
+        if (acui_object_refs(op) > 1 || child->begin < first || !has_one_user(plan, child))
+            continue;
+        child->joined = !child->domain || is_used_in_place(child);
+        child->outer = child->joined ? child->parent : bound_of(child);
+        if (child->joined)
+            hand_uses_up(plan, child);
     }
     pthread_mutex_unlock(&users_lock);
 }
@@ -249,12 +254,13 @@ void acui_children_unwanted(acui_plan *plan)
 {
     pthread_mutex_lock(&users_lock);
     acui_child *child = plan->unwanted ? NULL : plan->children;
-    plan->unwanted = true;
     for (; child; child = child->next) {
-        drop_ours(child);
+        if (is_ours(plan, child))
+            drop_user(child);
         if (child->kind == ACUI_CHILD_FINALLY && is_left_out(child))
             end_uses(&child->uses);
     }
+    plan->unwanted = true;
     end_uses(&plan->uses_of_ops);
     pthread_mutex_unlock(&users_lock);
 }
@@ -310,7 +316,8 @@ void acui_children_clear(acui_plan *plan)
     pthread_mutex_lock(&users_lock);
     acui_child *list = plan->children;
     for (acui_child *child = list; child; child = child->next) {
-        drop_ours(child);
+        if (is_ours(plan, child))
+            drop_user(child);
         end_uses(&child->uses);
     }
     end_uses(&plan->uses_of_ops);
@@ -333,19 +340,16 @@ static void link(acui_child *child, acui_homes home)
 {
     while (child) {
         acui_child *around = acui_child_for_others(child->parent);
-        bool known = child->linked && (atomic_load_explicit(&child->homes, memory_order_relaxed) &
-                                       home);
-        if (known)
+        acui_homes known = atomic_fetch_or_explicit(&child->homes, home, memory_order_relaxed);
+        if (known & home)
             return;
-        atomic_fetch_or_explicit(&child->homes, home, memory_order_relaxed);
-        if (around && !child->linked) {
+        if (around && !known) {
             acui_child_retain(child);
             child->whole = around;
             child->caught = acui_child_is_caught(child, around);
             child->next_inside = around->inside;
             around->inside = child;
         }
-        child->linked = true;
         child = around;
     }
 }

@@ -55,7 +55,9 @@ struct acui_child {
     acui_child *last;    /* ... that is a FINALLY; */
     acui_child *other;   /* ... that is an ELSE. Only what is inside of `shared` */
     acui_child *next;    /* of plan->children */
-    bool plain;          /* it and all around it are SHARED: no or_else, no finally */
+    struct acui_imported *since; /* what the plan had imported when it began */
+    acui_child *domain;  /* the innermost one around it that is not SHARED, itself included; NULL:
+                          * the submission. That fails with it */
     bool refused;        /* could not be planned: none of it runs */
     bool failed;         /* something in it failed: fault is the first */
     bool stopped;        /* TRY: a failure elsewhere came first and kept some of it from starting;
@@ -68,15 +70,11 @@ struct acui_child {
     /* SHARED */
     _Atomic(uint32_t) refs;  /* who may look at it: the op, the plan, uses and lists of it */
     _Atomic(uint32_t) users; /* changed under the lock of the counts; relaxed */
-    bool ours;               /* `users` counts the submission that planned it; the same lock */
-    acui_usage usage;        /* by what it was planned in */
-    bool kept;               /* a user in the same plan may outlast the submission's failure:
-                              * is_kept in import.c */
-    bool begun;              /* some nodes became tasks before all of it was planned */
+    acui_usage usage;        /* by what it was planned in, and whatever is around it there */
     bool joined;             /* nobody else has it, and its users are all where it was planned: so
                               * its nodes belong to `parent` */
-    bool linked;             /* it is among what the SHARED one around it consists of: */
-    acui_child *whole;       /* that one; NULL: there is none. It may be gone, but for who has it */
+    acui_child *whole;       /* the SHARED one that it is a part of; NULL: there is none. It may be
+                              * gone, but for who has it */
     bool caught;             /* its failure is not the whole's: it has an alternative */
     _Atomic(const acui_plan *) plan; /* that its nodes are in; NULL once that is cleared. Relaxed:
                               * only whether it is one's own is asked */
@@ -86,7 +84,6 @@ struct acui_child {
     struct acui_shared_point *points; /* of its tasks, but for those of: */
     acui_child *inside, *next_inside; /* SHARED ones that it consists of; retained. Locks of: */
     _Atomic(acui_homes) homes;        /* the homes of all these; 0: there are none. Relaxed */
-    struct acui_imported *since; /* what the plan had imported when it began */
 };
 
 typedef struct acui_shared_point {
@@ -103,8 +100,9 @@ void acui_child_end(acui_plan *plan, acui_child *child);
 /* The child could not be planned; the thread's record says why. */
 void acui_child_refuse(acui_plan *plan, acui_child *child);
 
-/* New nodes are about to become tasks: find out which ops planned here nobody else uses. */
-void acui_children_look(acui_plan *plan);
+/* New nodes, from `first` on, are about to become tasks: find out which ops planned here nobody
+ * else uses. */
+void acui_children_look(acui_plan *plan, uint32_t first);
 /* The plan is never entered: what it planned is for nobody else, whoever has the ops. */
 void acui_children_close(acui_plan *plan);
 /* The submission failed, or was given up: what it uses it wants no more. Any number of times. */
@@ -112,8 +110,16 @@ void acui_children_unwanted(acui_plan *plan);
 void acui_children_clear(acui_plan *plan); /* the plan goes */
 void acui_child_op_gone(acui_child *child); /* the op of a SHARED one goes; NULL is allowed */
 
-/* What the plan plans now uses the child. */
+/* What the plan plans now uses the child, which is not inside of what counts its own uses there. */
 void acui_usage_begin(acui_plan *plan, acui_usage *usage, acui_child *of);
+/* What counts uses in the child (NULL: in no child) as its own: the innermost SHARED or FINALLY
+ * one; NULL: the submission. */
+static inline acui_child *acui_child_user(acui_child *child)
+{
+    bool last = child && child->last &&
+                (!child->shared || child->shared->depth < child->last->depth);
+    return !child ? NULL : last ? child->last : child->shared;
+}
 
 static inline void acui_child_retain(acui_child *child)
 {
@@ -130,11 +136,16 @@ static inline acui_child *acui_child_of(const acui_node *node)
     return child;
 }
 
-/* Whether the nodes of the child (NULL: the submission's own) stop and fail with the submission
- * alone. */
+/* What fails with the nodes of the child (NULL: the submission's own). */
+static inline acui_child *acui_child_domain(const acui_child *child)
+{
+    return child ? child->domain : NULL;
+}
+
+/* Whether the nodes of the child stop and fail with the submission alone. */
 static inline bool acui_child_is_plain(const acui_child *child)
 {
-    return !child || child->plain;
+    return !acui_child_domain(child);
 }
 
 /* Whether somebody besides its submission wants it, once that has failed or is given up. */
@@ -170,8 +181,13 @@ static inline acui_turn acui_child_turn(const acui_child *child)
     return (acui_turn)atomic_load_explicit(&child->turn, memory_order_relaxed);
 }
 
-/* The innermost child around both, or one of the two; NULL: none. */
-acui_child *acui_child_around(acui_child *a, acui_child *b);
+/* Whether it is `outer` or inside of that; NULL is what all are inside of. */
+static inline bool acui_child_is_within(const acui_child *child, const acui_child *outer)
+{
+    while (child && outer && child->depth > outer->depth)
+        child = child->parent;
+    return !outer || child == outer;
+}
 /* Whether it, or one with which it stops, could not be planned. Under the order lock, or on the
  * planning thread. */
 bool acui_child_is_refused(const acui_plan *plan, const acui_child *child);

@@ -29,19 +29,13 @@ static uint16_t number_after(const acui_imported *before)
     return before->number == 0 || before->number == UINT16_MAX ? 0 : (uint16_t)(before->number + 1);
 }
 
-static bool is_within(const acui_child *child, const acui_child *outer)
+/* Whether what the plan plans now, and what is around that up to an or_else or a finally, fails
+ * with what is in the child. An alternative does not fail with what runs whether or not it does. */
+static bool fails_with(const acui_child *now, const acui_child *child)
 {
-    while (child && child != outer)
-        child = child->parent;
-    return child;
-}
-
-/* Whether the child is for others because of a user in the same plan: one that others use too, or a
- * finally, which runs in any case; if it is not in there. */
-static bool is_kept(const acui_child *user, const acui_child *child)
-{
-    return user && ((user->shared && !is_within(child, user->shared)) ||
-                    (user->last && !is_within(child, user->last)));
+    if (now && now->kind == ACUI_CHILD_ELSE)
+        return child == now;
+    return acui_child_domain(child) == acui_child_domain(now);
 }
 
 acu_status acui_import(acui_plan *plan, const acu_op *op, bool part)
@@ -49,49 +43,41 @@ acu_status acui_import(acui_plan *plan, const acu_op *op, bool part)
     acui_child *child = op->rest->child, *now = plan->now.child;
     if (!child)
         return ACU_OK;
-    bool mine = acui_child_in(child, plan);
-    bool told = mine && acui_child_is_plain(now) && child->plain;
-    if (mine)
-        child->within = acui_child_around(child->within, now);
-    if (told && !now)
-        return ACU_OK; /* nobody needs to be told of it */
+    bool mine = acui_child_in(child, plan), same = mine && fails_with(now, child);
+    while (mine && !acui_child_is_within(now, child->within))
+        child->within = child->within->parent;
+    if (same && acui_child_is_within(child, now))
+        return ACU_OK; /* as a part of what is planned now, it is over before that, too */
     acui_imported *imported = ACUI_ARENA_NEW(&plan->arena, acui_imported);
-    const acui_values *values = mine && !told ? NULL : &op->rest->values;
+    const acui_values *values = same || !mine ? &op->rest->values : NULL;
     if (!imported || (values && values->count && !keep_values(plan, imported, values)))
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan an op with several users");
     acui_child_retain(child); /* the op, or the one that it is part of, has it while this happens */
-    acui_usage_begin(plan, &imported->usage, child);
+    if (!mine || !acui_child_is_within(child, acui_child_user(now)))
+        acui_usage_begin(plan, &imported->usage, child);
     imported->child = child;
-    imported->user = now ? now->shared : NULL;
-    if (mine)
-        child->kept |= is_kept(now, child);
-    imported->mine = mine;
-    imported->told = told;
-    imported->waiter_known = part || told;
+    imported->in = now;
+    imported->awaited = !part || same;
     imported->last = plan->last;
     imported->context = plan->now.context;
     imported->number = number_after(plan->imported);
     imported->next = plan->imported;
     plan->imported = imported;
-    plan->passes_on |= !told;
+    plan->passes_on |= !same;
     return ACU_OK;
 }
 
-/* What is in no or_else or finally stops and fails as one. */
-static const acui_child *domain_of(const acui_child *child)
-{
-    return acui_child_is_plain(child) ? NULL : child;
-}
-
-/* Whether a node behind `last`, in this domain, touches all of the value. */
-static bool is_touched(const acui_plan *plan, const acui_node *last, const acui_child *domain,
+/* Whether a node behind `last`, with which what the plan plans now fails, touches all of the
+ * value. */
+static bool is_touched(const acui_plan *plan, const acui_node *last,
                        const acui_imported_value *value)
 {
+    const acui_child *now = plan->now.child;
     const acui_node *node = last ? last->next : plan->first;
     for (; node; node = node->next)
         for (uint32_t i = 0; i < node->access_count; i++)
             if (node->accesses[i].use->buffer == value->buffer &&
-                domain_of(node->frame->child) == domain &&
+                fails_with(now, node->frame->child) &&
                 acui_extent_covers(&node->accesses[i].extent, &value->extent))
                 return true;
     return false;
@@ -101,38 +87,35 @@ static bool is_touched(const acui_plan *plan, const acui_node *last, const acui_
  * and the failure of whoever reads them, follow from the data. */
 static bool is_all_touched(const acui_plan *plan, const acui_imported *b)
 {
-    const acui_child *domain = domain_of(plan->now.child);
     for (uint32_t i = 0; i < b->count; i++)
-        if (!is_touched(plan, b->last, domain, &b->values[i]))
+        if (!is_touched(plan, b->last, &b->values[i]))
             return false;
     return b->count > 0;
 }
 
-bool acui_import_is_open(const acui_plan *plan, const acui_imported *b)
+/* The latest, from b on, that is used where the plan plans now: past those used in children inside
+ * of that, which have AWAITs of their own. */
+static acui_imported *used_here(const acui_plan *plan, acui_imported *b, const acui_imported *since)
 {
-    const acui_child *now = plan->now.child;
-    if (b->told && (!now || now->kind != ACUI_CHILD_SHARED || is_within(b->child, now)))
-        return false;
-    return (b->told || !b->waiter_known) && !is_all_touched(plan, b);
-}
-
-/* Past those of ops with several users, each of which has its own AWAIT. */
-static acui_imported *skip(acui_imported *b, const acui_child *user, const acui_imported *since)
-{
-    while (b != since && b->user != user)
-        b = b->user->since;
+    while (b != since && b->in != plan->now.child)
+        b = b->in->since;
     return b;
 }
 
-acui_imported *acui_import_first(const acui_plan *plan, const acui_imported *since)
+bool acui_import_is_open(const acui_plan *plan)
 {
-    const acui_child *now = plan->now.child;
-    return skip(plan->imported, now ? now->shared : NULL, since);
+    const acui_imported *since = acui_import_since(plan);
+    const acui_imported *b = used_here(plan, plan->imported, since);
+    while (b != since && (!b->awaited || is_all_touched(plan, b)))
+        b = used_here(plan, b->next, since);
+    return b != since;
 }
 
-acui_imported *acui_import_next(const acui_imported *b, const acui_imported *since)
+void acui_import_only_order(const acui_plan *plan, const acui_imported *since, uint32_t first)
 {
-    return skip(b->next, b->user, since);
+    acui_imported *b = used_here(plan, plan->imported, since);
+    for (; b != since; b = used_here(plan, b->next, since))
+        b->awaited &= acui_child_in(b->child, plan) && b->child->begin >= first;
 }
 
 /* ---- the end ---- */

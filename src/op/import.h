@@ -18,31 +18,31 @@ typedef struct acui_imported_value {
 typedef struct acui_imported {
     struct acui_imported *next; /* the one before */
     acui_child *child;          /* retained until the plan goes */
-    acui_child *user;           /* the innermost SHARED one around the use; NULL: none */
+    acui_child *in;             /* where it is used, whose AWAIT stands for it; NULL: in no child */
     acui_usage usage;
-    acui_imported_value *values; /* its tensors; left out where `mine` and not `told`: then it is
-                                  * awaited, whatever touches them */
-    uint32_t count;
-    const acui_context *context; /* around its use */
+    acui_imported_value *values; /* its tensors: no AWAIT is needed if nodes touch all of these */
+    uint32_t count;             /* ... which are so many; 0: it is awaited in any case */
+    bool awaited;               /* false: it is used for some of its values, or for its order */
     uint16_t number;            /* among those of the plan, from 1 on; 0 beyond 65,535 */
-    bool mine;                  /* it is planned here */
-    bool told;                  /* `mine`, and its failure fails what is around the use anyway */
-    bool waiter_known;          /* it is known who waits for the op as a whole, maybe nobody: */
-    const acui_node *node;      /* an AWAIT, or NULL */
+    const acui_context *context; /* around its use */
     const acui_node *last;      /* the plan's last node at that time; NULL: none */
 } acui_imported;
 
 /* The plan got values of the op, which another one may have planned. `part`: the op is not awaited
  * as a whole. NO_MEMORY. Share lock held. */
 acu_status acui_import(acui_plan *plan, const acu_op *op, bool part);
-/* For a loop over what was imported behind `since`, from the latest on, which ends with `since`:
- * only what is used where the plan plans now. What an op with several users imports while it is
- * planned there, it awaits itself. */
-acui_imported *acui_import_first(const acui_plan *plan, const acui_imported *since);
-acui_imported *acui_import_next(const acui_imported *b, const acui_imported *since);
-/* Whether some node must wait for all of the op, or what the plan plans now would not fail with it,
- * or, if it is an op that others use, would be over before it. */
-bool acui_import_is_open(const acui_plan *plan, const acui_imported *b);
+/* What the plan had imported when the child that it plans now began. */
+static inline acui_imported *acui_import_since(const acui_plan *plan)
+{
+    return plan->now.child ? plan->now.child->since : NULL;
+}
+/* Whether an AWAIT is needed where the plan plans now: to be over, or to fail, with some op that
+ * was imported there, as its nodes do not touch all values of that. */
+bool acui_import_is_open(const acui_plan *plan);
+/* What was imported where the plan plans now, behind `since`, is in front of what is planned, and
+ * nothing else. But those that are planned there, from node `first` on, are a part of the whole,
+ * which fails with them. */
+void acui_import_only_order(const acui_plan *plan, const acui_imported *since, uint32_t first);
 /* What the plan got from others is entered behind them, or never will be. */
 void acui_import_entered(acui_plan *plan);
 void acui_import_clear(acui_plan *plan); /* the plan goes */

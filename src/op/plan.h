@@ -29,12 +29,11 @@
  *   users         of a shared op: who still wants it, so that giving up the submission does not
  *                 take it from others
  *   joined        ... it turned out that nobody else can want it: it is no child any more
- *   imported      uses of a shared op which another plan planned, or which this one has planned
- *                 before (op/import.h)
+ *   imported      uses of a shared op which another plan planned, or which this one planned before
+ *                 and somewhere else (op/import.h)
  *   touched       ... all of them, by nodes of this plan: so the order follows from the data
  *   AWAIT         a node without work, that is over, or fails, with what the plan yields but does
- *                 not touch (op/await.h)
- *   waiter_known  ... of an imported op: whether it has such a node, or needs none, is decided
+ *                 not touch; each child has one at its end, if it needs one (op/await.h)
  *   passes_on     the plan got a value that its nodes may not touch: AWAIT may be needed
  *   spent         launches that are planned; they are freed once the device has the work
  *   discarded     values that nobody wants; their tensors are released then, too

@@ -211,9 +211,9 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *fallback,
     acu_status status = plan_fresh(plan, op, fallback, values);
     if (status == ACU_OK && plan->imported != child->since) /* so that it is over, or fails, with
                                                              * all that it uses */
-        status = acui_plan_await(plan, op, fallback, child->since, NULL, false);
+        status = acui_plan_await(plan, op, fallback, NULL);
     acui_child_end(plan, child);
-    if (status != ACU_OK && !child->plain) /* else all of the submission is refused */
+    if (status != ACU_OK && child->domain) /* else all of the submission is refused */
         acui_child_refuse(plan, child);
     return status;
 }

@@ -138,7 +138,6 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *fallback, 
                              const acui_values *values)
 {
     acui_values others = {0};
-    const acui_imported *since = plan->imported;
     acui_front front = acui_front_start(plan);
     acu_status status = decide ? plan_decision(plan, op) : ACU_OK;
     acu_status done = acui_front_done(plan, &front);
@@ -147,10 +146,9 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *fallback, 
     if (status == ACU_OK)
         status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &others);
     if (status == ACU_OK) /* it fails with what it shares with others, if no data tells that */
-        status = acui_plan_await(plan, op, fallback, since, NULL, false);
+        status = acui_plan_await(plan, op, fallback, NULL);
     if (status == ACU_OK)
         status = replace_all(plan, op, fallback, values, &others);
-    acui_plan_waiters_known(plan, since);
     acui_front_restore(plan, &front);
     acui_values_clear(&others);
     return status;
@@ -205,12 +203,10 @@ static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *fallback, a
     acui_child *tried = acui_child_begin(plan, ACUI_CHILD_TRY);
     if (!tried)
         return ACU_ERR_NO_MEMORY;
-    const acui_imported *since = plan->imported;
     acui_front front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
     if (status == ACU_OK)
-        status = acui_plan_await(plan, op, fallback, since, values, false);
-    acui_plan_waiters_known(plan, since);
+        status = acui_plan_await(plan, op, fallback, values);
     acui_child_end(plan, tried);
     bool refused = status != ACU_OK;
     if (refused)
@@ -264,10 +260,9 @@ static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *fallback)
     if (!child)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};
-    const acui_imported *since = plan->imported;
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &unused);
     if (status == ACU_OK) /* it fails with what others planned, if no data tells that */
-        status = acui_plan_await(plan, op, fallback, since, NULL, false);
+        status = acui_plan_await(plan, op, fallback, NULL);
     acui_child_end(plan, child);
     acui_values_clear(&unused);
     return status;

@@ -589,6 +589,26 @@ static void an_op_within_an_op_is_wanted(void **state)
     close_bench(&b);
 }
 
+/* The same, where the outer op is used twice, but by one submission alone. */
+static void an_op_within_an_op_used_twice_is_wanted(void **state)
+{
+    (void)state;
+    bench b = open_bench(INLINE);
+    acu_device *device = b.devices[0];
+    close_gate(&b, false);
+    acu_op *inner = acu_op_retain(acu_host(set_five, NULL, acu_out(b.host[0])));
+    acu_future *first = test_submit(device, inner);
+    acu_op *outer = acu_zip(inner), *again = acu_op_retain(outer);
+    acu_future *second = test_submit(device, acu_zip(outer, again));
+    assert_works(acu_future_cancel(first));
+    open_gate(&b);
+    assert_works(acu_future_wait(second, ACU_FOREVER));
+    assert_true(*(float *)acu_tensor_host(b.host[0]) == 5);
+    acu_future_release(first);
+    acu_future_release(second);
+    close_bench(&b);
+}
+
 /* What the program says around an op that several submissions use is each one's own. */
 static void each_has_its_own_context(void **state)
 {
@@ -852,6 +872,7 @@ int main(void)
         cmocka_unit_test(an_op_within_an_op_that_begins_early),
         cmocka_unit_test(an_op_without_work_within_an_op),
         cmocka_unit_test(an_op_within_an_op_is_wanted),
+        cmocka_unit_test(an_op_within_an_op_used_twice_is_wanted),
         cmocka_unit_test(each_has_its_own_context),
         cmocka_unit_test(an_op_with_an_alternative_of_its_own),
         cmocka_unit_test(an_alternative_to_what_others_compute),

@@ -151,6 +151,34 @@ static void host_parts(void **state)
 }
 
 /* What waits for host work, and what never ran because of a failure. */
+/* An op that is used several times, in ops that are used several times themselves, is no part of
+ * its own if nobody else has any of them; nor does anything wait for it as a whole. */
+static acu_op *diamond(void)
+{
+    acu_op *x = acu_zeros(ACU_U32, VECTOR), *y = acu_add(acu_dup(acu_op_retain(x)), 1);
+    acu_op *again = acu_op_retain(y);
+    return acu_zip(acu_dup(x), acu_dup(y), acu_dup(again));
+}
+
+static void ops_used_several_times_in_one_place(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    drop(submit_on(device, diamond(), NULL, NULL)); /* loads the kernel */
+    acu_future *future = submit_on(device, diamond(), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("1 part, complete");
+    acu_future_release(future);
+    future = submit_on(device, acu_or_else(diamond(), diamond()), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("part 1: device|part 2: no work|part 3: host work|decide|part 4: ");
+    drop(future);
+    test_close(device);
+    test_leaks_none();
+}
+
 static void parts_that_are_not_issued_say_so(void **state)
 {
     (void)state;
@@ -445,6 +473,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_and_waits),
         cmocka_unit_test(host_parts),
+        cmocka_unit_test(ops_used_several_times_in_one_place),
         cmocka_unit_test(parts_that_are_not_issued_say_so),
         cmocka_unit_test(graphs_and_why_not),
         cmocka_unit_test(warm_submissions_have_graphs_made),

@@ -351,15 +351,17 @@ static bool enter_own_op(acui_task *task, const acui_imported *imported)
 static bool enter_await(acui_task *task, const acui_node *node)
 {
     bool memory = enter_values(task, node);
+    const acui_plan *plan = &task->submission->plan;
     const acui_imported *all = node->u.await.imported, *since = node->u.await.since;
     const acui_imported *values_of = task->dependency_count ? all : since;
     for (const acui_imported *b = values_of; b != since; b = b->next) /* ops inside of others too */
-        if (!b->mine)
+        if (!acui_child_in(b->child, plan))
             acui_child_each_point(b->child, note_value, &(awaiting){task, b});
     for (const acui_imported *b = all; b != since && memory; b = b->next)
-        if (b->node == node)
-            memory = b->mine ? enter_own_op(task, b)
-                             : acui_child_each_point(b->child, enter_op, &(awaiting){task, b});
+        if (b->awaited && b->in == node->frame->child)
+            memory = acui_child_in(b->child, plan)
+                         ? enter_own_op(task, b)
+                         : acui_child_each_point(b->child, enter_op, &(awaiting){task, b});
     return memory;
 }
 

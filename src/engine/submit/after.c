@@ -60,7 +60,7 @@ static acu_status plan_after_future(acui_plan *plan, acu_op *op, acu_device *fal
         status = acui_plan_op(plan, acui_op_take_input(op, 0), fallback, values);
         if (status == ACU_OK && plan->count == count && plan->now.after != before) {
             plan->passes_on = true;
-            status = acui_plan_await(plan, op, fallback, plan->imported, NULL, true);
+            status = acui_plan_await_front(plan, op, fallback);
         }
     }
     plan->now.after = before;

@@ -27,7 +27,7 @@ acu_status acui_enter_nodes(acui_plan *plan)
     acui_submission *s = submission_of(plan);
     acui_task *tasks = NULL;
     bool last = s->planning.stage == ACUI_PLANNED;
-    acui_children_look(plan);
+    acui_children_look(plan, s->planning.entered ? s->planning.entered->index + 1 : 0);
     ACUI_TRY(acui_make_tasks(s, &tasks));
     if (s->planning.shares && !acui_prepare_shared(tasks)) {
         acui_drop_shared(tasks);

@@ -207,8 +207,8 @@ acu_status acui_submit_here(acu_device *device, acu_op *op, const acu_submit_opt
     if (status == ACU_OK)
         status = check_order(s);
     if (status == ACU_OK && future && s->plan.passes_on)
-        status = acui_plan_await(&s->plan, &(acu_op){.class = class, .site = site}, fallback, NULL,
-                                 &values, false);
+        status = acui_plan_await(&s->plan, &(acu_op){.class = class, .site = site}, fallback,
+                                 &values);
     if (status == ACU_OK && !values.unwanted)
         status = acui_results_make(&values, &results);
     if (status == ACU_OK)
