@@ -7,7 +7,7 @@
  *   acu_op *scores = acu_softmax(acu_trt_infer(engine, acu_image_to_tensor(...)), 1);
  *
  * TensorRT's interface is C++, of which a library that is loaded at run time can not rely. So this
- * is compiled into the program, against its own TensorRT, version 10.1 or later: one C++ file
+ * is compiled into the program, against its own TensorRT, version 8.5 or later: one C++ file
  * (C++17) says
  *
  *   #include <acuda/adapters/tensorrt.hpp>

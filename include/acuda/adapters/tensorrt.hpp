@@ -22,10 +22,15 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#if NV_TENSORRT_MAJOR < 10 || (NV_TENSORRT_MAJOR == 10 && NV_TENSORRT_MINOR < 1)
-#error "acuda/adapters/tensorrt.hpp needs TensorRT 10.1 or later"
+/* Later than, or of, a version. */
+#define ACUI_TRT(major, minor)                                                                     \
+    (NV_TENSORRT_MAJOR > (major) ||                                                                \
+     (NV_TENSORRT_MAJOR == (major) && NV_TENSORRT_MINOR >= (minor)))
+#if !ACUI_TRT(8, 5)
+#error "acuda/adapters/tensorrt.hpp needs TensorRT 8.5 or later"
 #endif
 
 namespace acui_trt {
@@ -122,6 +127,51 @@ inline acu_status refused(acu_device *device, const char *call)
     return fail(device, ACU_ERR_DRIVER, "TensorRT refused %s: %s", call, what_it_said());
 }
 
+/* ---- what older versions call otherwise ---- */
+
+using extent = std::remove_reference_t<decltype(nvinfer1::Dims{}.d[0])>; /* 32 or 64 bits */
+
+inline nvinfer1::TensorFormat format_of(const engine *e, const char *name, int profile)
+{
+#if ACUI_TRT(8, 6)
+    return e->raw->getTensorFormat(name, profile);
+#else
+    (void)profile;
+    return e->raw->getTensorFormat(name);
+#endif
+}
+
+/* Without memory of its own for what is between layers. */
+inline nvinfer1::IExecutionContext *bare_context(engine *e)
+{
+#if ACUI_TRT(10, 0)
+    return e->raw->createExecutionContext(
+        nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED);
+#else
+    return e->raw->createExecutionContextWithoutDeviceMemory();
+#endif
+}
+
+inline int64_t memory_of(const engine *e, int profile)
+{
+#if ACUI_TRT(10, 1)
+    return e->raw->getDeviceMemorySizeForProfileV2(profile);
+#else
+    (void)profile; /* enough for all of them */
+    return int64_t(e->raw->getDeviceMemorySize());
+#endif
+}
+
+inline void set_memory(nvinfer1::IExecutionContext *c, const acu_tensor *memory)
+{
+    void *at = reinterpret_cast<void *>(acu_tensor_address(memory));
+#if ACUI_TRT(10, 1)
+    c->setDeviceMemoryV2(at, int64_t(acu_tensor_bytes(memory)));
+#else
+    c->setDeviceMemory(at);
+#endif
+}
+
 /* ---- loading ---- */
 
 inline acu_dtype dtype_of(nvinfer1::DataType type)
@@ -130,13 +180,17 @@ inline acu_dtype dtype_of(nvinfer1::DataType type)
     switch (type) {
     case DataType::kFLOAT: return ACU_F32;
     case DataType::kHALF: return ACU_F16;
-    case DataType::kBF16: return ACU_BF16;
     case DataType::kINT8: return ACU_I8;
     case DataType::kUINT8: return ACU_U8;
     case DataType::kINT32: return ACU_I32;
-    case DataType::kINT64: return ACU_I64;
     case DataType::kBOOL: return ACU_BOOL;
+#if ACUI_TRT(8, 6)
     case DataType::kFP8: return ACU_F8E4M3FN;
+#endif
+#if ACUI_TRT(10, 0)
+    case DataType::kBF16: return ACU_BF16;
+    case DataType::kINT64: return ACU_I64;
+#endif
     default: return ACU_NO_DTYPE;
     }
 }
@@ -149,7 +203,7 @@ inline acu_status read_port(engine *e, int index, int profile)
     const char *lacks = nullptr;
     if (e->raw->getTensorLocation(name) != nvinfer1::TensorLocation::kDEVICE)
         lacks = "is in host memory";
-    else if (e->raw->getTensorFormat(name, profile) != nvinfer1::TensorFormat::kLINEAR)
+    else if (format_of(e, name, profile) != nvinfer1::TensorFormat::kLINEAR)
         lacks = "is no plain tensor of rows";
     else if (p.dtype == ACU_NO_DTYPE)
         lacks = "has elements of a type that acuda does not have";
@@ -164,8 +218,7 @@ inline acu_status read_port(engine *e, int index, int profile)
 
 inline nvinfer1::IExecutionContext *new_context(engine *e, int profile)
 {
-    std::unique_ptr<nvinfer1::IExecutionContext> made(e->raw->createExecutionContext(
-        nvinfer1::ExecutionContextAllocationStrategy::kUSER_MANAGED));
+    std::unique_ptr<nvinfer1::IExecutionContext> made(bare_context(e));
     if (made && made->getOptimizationProfile() != profile &&
         (!made->setOptimizationProfileAsync(profile, nullptr) ||
          acu_driver()->StreamSynchronize(nullptr) != 0))
@@ -176,7 +229,7 @@ inline nvinfer1::IExecutionContext *new_context(engine *e, int profile)
 inline acu_status make_contexts(engine *e, int count, int profile)
 {
     /* An empty one would order nothing. */
-    int64_t bytes = e->raw->getDeviceMemorySizeForProfileV2(profile);
+    int64_t bytes = memory_of(e, profile);
     acu_shape shape{1, {bytes > 0 ? bytes : 256}};
     e->planner.reset(new_context(e, profile));
     if (!e->planner)
@@ -281,8 +334,7 @@ inline const char *set_up(const run *r, const acu_val *values)
         if (!c->setTensorAddress(p.name.c_str(), reinterpret_cast<void *>(at)))
             return "setTensorAddress";
     }
-    c->setDeviceMemoryV2(reinterpret_cast<void *>(acu_tensor_address(values[0].tensor)),
-                         int64_t(acu_tensor_bytes(values[0].tensor)));
+    set_memory(c, values[0].tensor);
     return nullptr;
 }
 
@@ -307,11 +359,11 @@ struct planned {
 };
 
 /* "[1, 3]" */
-inline std::string shape_words(int rank, const int64_t *extent)
+template <class Extent> inline std::string shape_words(int rank, const Extent *dim)
 {
     std::string text = "[";
     for (int d = 0; d < rank; d++)
-        text += (d ? ", " : "") + (extent[d] < 0 ? std::string("any") : std::to_string(extent[d]));
+        text += (d ? ", " : "") + (dim[d] < 0 ? std::string("any") : std::to_string(dim[d]));
     return text + "]";
 }
 
@@ -341,8 +393,9 @@ inline acu_op *check_input(planned &x, size_t i)
     nvinfer1::Dims dims = p.dims;
     bool fits = shape.rank == dims.nbDims;
     for (int d = 0; d < shape.rank && fits; d++) {
-        fits = dims.d[d] < 0 || dims.d[d] == shape.dim[d];
-        dims.d[d] = shape.dim[d];
+        int64_t wanted = dims.d[d];
+        dims.d[d] = extent(shape.dim[d]);
+        fits = dims.d[d] == shape.dim[d] && (wanted < 0 || wanted == shape.dim[d]);
     }
     if (acu_tensor_dtype(v.tensor) != p.dtype)
         return refuse_input(x, ACU_ERR_DTYPE, i, "");

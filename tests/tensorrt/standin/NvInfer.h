@@ -22,8 +22,11 @@
 #include <string>
 #include <vector>
 
+#ifndef NV_TENSORRT_MAJOR /* else what the oldest version that will do has, and no more */
 #define NV_TENSORRT_MAJOR 10
 #define NV_TENSORRT_MINOR 1
+#endif
+#define STANDIN_IS_OLD (NV_TENSORRT_MAJOR < 10)
 
 typedef CUstream cudaStream_t;
 
@@ -37,15 +40,21 @@ extern standin standin_state;
 
 namespace nvinfer1 {
 
+#if STANDIN_IS_OLD
+enum class DataType { kFLOAT, kHALF, kINT8, kINT32, kBOOL, kUINT8 };
+typedef int32_t extent;
+#else
 enum class DataType { kFLOAT, kHALF, kINT8, kINT32, kBOOL, kUINT8, kFP8, kBF16, kINT64, kINT4 };
+typedef int64_t extent;
+enum class ExecutionContextAllocationStrategy { kSTATIC, kON_PROFILE_CHANGE, kUSER_MANAGED };
+#endif
 enum class TensorIOMode { kNONE, kINPUT, kOUTPUT };
 enum class TensorLocation { kDEVICE, kHOST };
 enum class TensorFormat { kLINEAR, kCHW2 };
-enum class ExecutionContextAllocationStrategy { kSTATIC, kON_PROFILE_CHANGE, kUSER_MANAGED };
 
 struct Dims {
     int32_t nbDims;
-    int64_t d[8];
+    extent d[8];
 };
 
 class ILogger {
@@ -158,11 +167,19 @@ public:
         at_[index(name)] = reinterpret_cast<CUdeviceptr>(at);
         return true;
     }
+#if STANDIN_IS_OLD
+    void setDeviceMemory(void *memory)
+    {
+        memory_ = reinterpret_cast<CUdeviceptr>(memory);
+        bytes_ = m_.work;
+    }
+#else
     void setDeviceMemoryV2(void *memory, int64_t bytes)
     {
         memory_ = reinterpret_cast<CUdeviceptr>(memory);
         bytes_ = bytes;
     }
+#endif
     bool enqueueV3(cudaStream_t stream)
     {
         if (busy_.exchange(true))
@@ -194,15 +211,24 @@ public:
     {
         return m_.find(name)->host ? TensorLocation::kHOST : TensorLocation::kDEVICE;
     }
-    TensorFormat getTensorFormat(const char *name, int) const
+    TensorFormat getTensorFormat(const char *name) const
     {
         return m_.find(name)->odd ? TensorFormat::kCHW2 : TensorFormat::kLINEAR;
     }
+#if STANDIN_IS_OLD
+    size_t getDeviceMemorySize() const { return size_t(m_.work); }
+    IExecutionContext *createExecutionContextWithoutDeviceMemory()
+    {
+        return new IExecutionContext(m_, first_.exchange(false) ? 0 : -1);
+    }
+#else
+    TensorFormat getTensorFormat(const char *name, int) const { return getTensorFormat(name); }
     int64_t getDeviceMemorySizeForProfileV2(int) const { return m_.work; }
     IExecutionContext *createExecutionContext(ExecutionContextAllocationStrategy)
     {
         return new IExecutionContext(m_, first_.exchange(false) ? 0 : -1);
     }
+#endif
 };
 
 class IRuntime : counted {
