@@ -228,7 +228,7 @@ static void sum_threads(call *c)
         if (s->depth < 0 || !track || !track->thread)
             continue;
         bool special = strcmp(s->name, "wait") == 0 || strcmp(s->name, "callback") == 0;
-        const char *what = special ? s->name : *s->kind ? "issue" : "submit";
+        const char *what = special ? s->name : *s->did ? s->did : *s->kind ? "issue" : "submit";
         if (strcmp(s->name, "taken from a queue") == 0)
             continue;
         snprintf(name, sizeof name, "%s (%llu): %s", *track->name ? track->name : "a thread",
@@ -236,6 +236,16 @@ static void sum_threads(call *c)
         add(&t, name, s->end - s->at);
     }
     put(c, "threads", &t, true);
+}
+
+/* What was done once, or seldom, and takes long: opening, compiling, loading, memory, graphs. */
+static void sum_seldom(call *c)
+{
+    totals t = {0};
+    for (size_t i = 0; i < c->trace.count; i++)
+        if (*c->trace.slices[i].did)
+            add(&t, c->trace.slices[i].name, c->trace.slices[i].end - c->trace.slices[i].at);
+    put(c, "seldom", &t, true);
 }
 
 /* ---- devices ---- */
@@ -386,6 +396,7 @@ static void sum_all(call *c)
     sum_operations(c);
     sum_waits(c);
     sum_copies(c);
+    sum_seldom(c);
     sum_threads(c);
 }
 
@@ -450,6 +461,8 @@ static void print(struct json_object *s)
     print_list(s, "operations", "Time on the device, by operation (the first of several)");
     print_list(s, "waits", "Waits, by what was waited for (a part behind several counts for each)");
     print_list(s, "copies_alone", "Copies with no kernel beside them, which could overlap some");
+    print_list(s, "seldom",
+               "Done seldom: devices opened, code compiled and loaded, memory and graphs made");
     print_list(s, "threads", "Threads");
 }
 

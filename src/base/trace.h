@@ -6,12 +6,14 @@
  * load for each submission.
  *
  *   trace.c          the trace that is on: records, the thread, starting and stopping
+ *   trace_did.c      records of what threads do besides submissions
  *   trace_packets.c  Perfetto's packets: tracks, slices, counters
  *   trace_file.c     the files: full ones are put aside
  */
 #ifndef ACUI_BASE_TRACE_H
 #define ACUI_BASE_TRACE_H
 
+#include "base/clock.h"
 #include "base/protobuf.h"
 
 #include <acuda/trace.h>
@@ -47,6 +49,16 @@ void acui_trace_set_sample(acui_trace_sample sample);
 
 acu_status acui_trace_from_environment(void); /* a device is about to be opened */
 void acui_trace_rest(void); /* the last close: write everything, and end the thread */
+
+/* From `from` (of acui_trace_from; 0: no trace was on, nothing is told) until now this thread did
+ * something that takes long, and seldom happens: `what` is a verb, "load", and static; the format
+ * says the rest of the slice's name. */
+static inline uint64_t acui_trace_from(void)
+{
+    return acui_tracing() ? acui_now() : 0;
+}
+ACU_PRINTF(3, 4)
+void acui_trace_did(uint64_t from, const char *what, const char *format, ...);
 
 pid_t acui_thread_id(void); /* the calling thread's number in the system */
 

@@ -241,30 +241,35 @@ static acu_status open_again(acu_device *device, const acu_open_options *options
                      device->info.ordinal, (unsigned)device->policy->count, options->streams);
 }
 
+static acu_status open_new(const acu_driver_table *cu, const acu_open_options *options,
+                           acu_device **device)
+{
+    unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
+    uint64_t from = acui_trace_from();
+    ACUI_TRY(acui_device_new(cu, options->ordinal, streams, device));
+    acu_device *d = *device;
+    acui_trace_did(from, "open", "device %d (%s)", options->ordinal, d->info.name);
+    ACUI_LOG(ACU_LOG_INFO, "device", options->ordinal, "%s is open, capability %d.%d",
+             d->info.name, d->info.compute_major, d->info.compute_minor);
+    d->engine.gate.limit = options->max_in_flight;
+    d->one_by_one = options->one_by_one;
+    if (options->runtime_thread) {
+        d->runtime_thread = true;
+        atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
+    }
+    return ACU_OK;
+}
+
 static acu_status open_locked(const acu_open_options *options, acu_device **device)
 {
     const acu_driver_table *cu;
+    uint64_t from = acui_trace_from();
     ACUI_TRY(choose_driver(options, &cu));
+    acui_trace_did(from, "open", "the driver");
     acui_nvtx_load();
     ACUI_TRY(check_ordinal(options->ordinal));
     acu_device *d = acui_device_find(options->ordinal);
-    acu_status st;
-    if (d) {
-        st = open_again(d, options);
-    } else {
-        unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
-        st = acui_device_new(cu, options->ordinal, streams, &d);
-        if (st == ACU_OK) {
-            ACUI_LOG(ACU_LOG_INFO, "device", options->ordinal, "%s is open, capability %d.%d",
-                     d->info.name, d->info.compute_major, d->info.compute_minor);
-            d->engine.gate.limit = options->max_in_flight;
-            d->one_by_one = options->one_by_one;
-        }
-        if (st == ACU_OK && options->runtime_thread) {
-            d->runtime_thread = true;
-            atomic_fetch_add_explicit(&runtime_devices, 1, memory_order_relaxed);
-        }
-    }
+    acu_status st = d ? open_again(d, options) : open_new(cu, options, &d);
     if (st == ACU_OK) {
         count_open(d);
         *device = d;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/trace.h"
 #include "device/loader.h"
 #include "kernel/kernel.h"
 #include "kernel/request.h"
@@ -131,9 +132,10 @@ static acu_status run_compiler(const acui_request *r, acu_code **code)
 {
     acui_bytes bytes = {0};
     ACUI_COMPILE_COUNT(compiled);
-    uint64_t from = acui_now();
+    uint64_t from = acui_now(), traced = acui_trace_from();
     acu_status st = r->nvrtc ? acui_nvrtc_compile(r, &bytes) : acui_clang_compile(r, &bytes);
     acu_error record = *acui_error();
+    acui_trace_did(traced, "compile", "%s", r->what);
     if (st == ACU_OK)
         ACUI_LOG(ACU_LOG_INFO, "compiler", -1, "%s was compiled by %s in %llu ms", r->what,
                  r->nvrtc ? "NVRTC" : "clang", (unsigned long long)((acui_now() - from) / 1000000));

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/trace.h"
 #include "kernel/binary.h"
 
 #include <stdio.h>
@@ -113,12 +114,27 @@ static acu_status load_text(acu_module *module, const acui_image *code)
     return st;
 }
 
+/* A module without a name is told by its kernels. */
+static void trace(const acu_module *module, const acui_image *code, uint64_t from)
+{
+    const char *name = module->name ? module->name : code->what;
+    size_t count = module->name ? 0 : module->function_count;
+    if (count)
+        name = module->functions[0].name;
+    if (count > 1)
+        acui_trace_did(from, "load", "%.60s and %zu more", name, count - 1);
+    else
+        acui_trace_did(from, "load", "%s", name);
+}
+
 acu_status acui_image_load(acu_module *module, acui_image *code)
 {
     ACUI_TRY(find_kind(code));
     acui_entered entered;
+    uint64_t from = acui_trace_from();
     ACUI_TRY(acui_enter(module->device, &entered));
     acu_status st = code->ptx && !code->ends ? load_text(module, code) : load_entered(module, code);
     acui_leave(&entered);
+    trace(module, code, from);
     return st;
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/trace.h"
 
 /* ---- what graphs are to know ---- */
 
@@ -118,7 +119,12 @@ static acu_status new_block(acu_pool *pool, size_t size, acu_stream *stream, acu
 
 acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui_block **block)
 {
+    static const char *const kinds[] = {[ACU_MEMORY_DEVICE] = "device",
+                                        [ACU_MEMORY_PINNED] = "page-locked",
+                                        [ACU_MEMORY_MANAGED] = "managed"};
+    uint64_t from = acui_trace_from();
     acu_status st = new_block(pool, size, stream, block);
+    acui_trace_did(from, "get", "%s memory, %zu bytes", kinds[pool->kind], size);
     if (st == ACU_OK)
         acui_source_count_new(pool, *block);
     return st;

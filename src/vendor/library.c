@@ -6,6 +6,7 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/trace.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -195,7 +196,9 @@ acu_status acui_library_open(acui_library *library)
     pthread_once(&once, read_environment);
     pthread_mutex_lock(&library->lock);
     if (!library->library && !library->missing) {
+        uint64_t from = acui_trace_from();
         library->missing = !look_for(library);
+        acui_trace_did(from, "load", "%s", facts[library->id].name);
         log_search(library);
     }
     acu_status st = ACU_OK;

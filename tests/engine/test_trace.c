@@ -6,6 +6,7 @@
 #include "support/pftrace.h"
 
 #include <acuda/explain.h>
+#include <acuda/graph.h>
 #include <acuda/trace.h>
 #include <errno.h>
 #include <stdio.h>
@@ -304,6 +305,57 @@ static void budget(void **state)
     test_leaks_none();
 }
 
+/* ---- what takes long, besides submissions ---- */
+
+static const char two_ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                              ".visible .entry one(.param .u64 p) { ret; }\n"
+                              ".visible .entry other(.param .u64 p) { ret; }\n";
+
+/* On a thread's track, the whole of it behind `since`. */
+static void must_have_done(const pf_trace *trace, const char *name, uint64_t since)
+{
+    const pf_event *e = must_find(trace, NULL, name);
+    const pf_track *thread = pf_track_of(trace, e->track);
+    assert_non_null(thread);
+    assert_int_equal(thread->pid, getpid());
+    assert_true(thread->tid != 0);
+    assert_true(since <= e->at && e->at <= e->end);
+}
+
+static void preparations(void **state)
+{
+    (void)state;
+    uint64_t since = acu_now();
+    assert_works(acu_trace_start(path, NULL));
+    acu_device *device = test_open();
+    acu_module *named = test_load_ptx(device, "some name", two_ptx);
+    acu_kernel *kernel = test_kernel(device, two_ptx, "other");
+    acu_tensor *x = zeros(device);
+    acu_graph *graph;
+    assert_works(acu_graph_load(device, acu_fill(x, acu_u32(7)), NULL, &graph));
+    assert_works(acu_trace_stop());
+    acu_module *quiet = test_load_ptx(device, "off", two_ptx);
+    pf_trace trace = pf_read(path);
+    assert_nest(&trace);
+    char opened[200];
+    snprintf(opened, sizeof opened, "open device 0 (%s)", acu_device_info_of(device)->name);
+    must_have_done(&trace, "open the driver", since);
+    must_have_done(&trace, opened, since);
+    must_have_done(&trace, "load some name", since);
+    must_have_done(&trace, "load one and 1 more", since);
+    must_have_done(&trace, "get device memory, 16384 bytes", since);
+    must_have_done(&trace, "make a graph, nodes: 1", since);
+    assert_null(pf_find(&trace, NULL, "load off", NULL));
+    pf_free(&trace);
+    acu_graph_release(graph);
+    acu_tensor_release(x);
+    acu_kernel_release(kernel);
+    acu_module_release(named);
+    acu_module_release(quiet);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- submissions that are issued as one ---- */
 
 /* A trace does not keep them from that, and what some of them tried first leaves nothing behind. */
@@ -509,7 +561,7 @@ int main(int argc, char **argv)
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(contents), IN_FOLDER(several), IN_FOLDER(together), cmocka_unit_test(times),
-        IN_FOLDER(off), IN_FOLDER(budget),
+        IN_FOLDER(off), IN_FOLDER(budget), IN_FOLDER(preparations),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);

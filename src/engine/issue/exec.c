@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/trace.h"
 #include "driver/nvtx.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
@@ -351,7 +352,7 @@ static void free_making(acui_exec *exec)
     exec->extras = NULL;
 }
 
-acu_status acui_exec_make(acui_exec *exec)
+static acu_status make(acui_exec *exec)
 {
     acu_device *device = exec->device;
     ACUI_TRY(ACUI_DEV(device, GraphCreate, &exec->graph, 0));
@@ -362,6 +363,14 @@ acu_status acui_exec_make(acui_exec *exec)
     if (acu_driver_has(ACU_CALL_GraphUpload))
         ACUI_TRY(ACUI_DEV(device, GraphUpload, exec->raw, device->alloc->raw));
     return ACU_OK;
+}
+
+acu_status acui_exec_make(acui_exec *exec)
+{
+    uint64_t from = acui_trace_from();
+    acu_status st = make(exec);
+    acui_trace_did(from, "make", "a graph, nodes: %u", (unsigned)exec->count);
+    return st;
 }
 
 /* ---- launching ---- */

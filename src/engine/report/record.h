@@ -137,10 +137,5 @@ void acui_trace_record_put(acui_record *record); /* it is over */
 /* From `from` until now this thread did something for the future: `what` is "callback" or the name
  * of a waiting function. NULL: for no future in particular. */
 void acui_trace_span(const char *what, acu_future *future, uint64_t from);
-/* The time for acui_trace_span; 0: no trace is on. */
-static inline uint64_t acui_trace_from(void)
-{
-    return acui_tracing() ? acui_now() : 0;
-}
 
 #endif
