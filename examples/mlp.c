@@ -240,7 +240,7 @@ int main(int argc, char **argv)
         check(acu_close(devices[i]));
     acu_process_statistics counters = {.size = sizeof counters};
     acu_process_stats(&counters);
-    printf("held out: %.2f %% right, after %.2f s\n", 100.0f * accuracy,
+    printf("held out: %.2f %% right, after %.3f s\n", 100.0f * accuracy,
            (double)(acu_now() - start) * 1e-9);
     printf("operations: %llu submitted, %llu completed, in %llu submissions\n",
            (unsigned long long)counters.operations, (unsigned long long)counters.operations_done,
