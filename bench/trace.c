@@ -174,7 +174,7 @@ static void measure_demo(bench *b)
 {
     double time[MOST_PAIRS], cpu[MOST_PAIRS], plain[MOST_PAIRS];
     bool software = acu_device_info_of(b->device)->software;
-    int pairs = bench_count(b, software ? 3 : 61, 1);
+    int pairs = bench_count(b, software ? 3 : 41, 1);
     int epochs = b->quick ? 2 : software ? LINES / 2 : LINES;
     demo demos[2] = {start_demo(false), start_demo(true)};
     bench_title(b, "the demo, traced");

@@ -36,9 +36,11 @@ static acu_op *add_and_square(void *user, acu_val *values, size_t count)
 int main(void)
 {
     acu_device *device = open_device();
-    kernels k = {.scale = load_kernel(device, chain_ptx, "scale"),
-                 .add = load_kernel(device, chain_ptx, "add"),
-                 .square = load_kernel(device, chain_ptx, "square")};
+    acu_module *module = load_module(device, chain_ptx);
+    kernels k = {.scale = get_kernel(module, "scale"),
+                 .add = get_kernel(module, "add"),
+                 .square = get_kernel(module, "square")};
+    acu_module_release(module); /* its kernels keep it */
 
     /* Both branches read ones, and each works on a copy of it. */
     acu_op *ones = acu_share(acu_ones(ACU_F32, ACU_SHAPE(N)));

@@ -28,13 +28,26 @@ static inline acu_device *open_device(void)
     return device;
 }
 
-/* A kernel from PTX that was compiled with the example. */
-static inline acu_kernel *load_kernel(acu_device *device, const char *ptx, const char *name)
+/* PTX that was compiled with the example. */
+static inline acu_module *load_module(acu_device *device, const char *ptx)
 {
     acu_module *module;
-    acu_kernel *kernel;
     check(acu_module_load(device, ACU_PTX(NULL, ptx), &module));
+    return module;
+}
+
+static inline acu_kernel *get_kernel(acu_module *module, const char *name)
+{
+    acu_kernel *kernel;
     check(acu_kernel_get(module, name, &kernel));
+    return kernel;
+}
+
+/* The only kernel of a module. */
+static inline acu_kernel *load_kernel(acu_device *device, const char *ptx, const char *name)
+{
+    acu_module *module = load_module(device, ptx);
+    acu_kernel *kernel = get_kernel(module, name);
     acu_module_release(module); /* the kernel keeps it */
     return kernel;
 }

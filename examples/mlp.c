@@ -35,9 +35,9 @@ static acu_tensor *device_tensor(const replica *r, acu_dtype dtype, acu_shape sh
     return tensor;
 }
 
-static acu_kernel *kernel(acu_device *device, const char *name, const char *signature)
+static acu_kernel *kernel(acu_module *module, const char *name, const char *signature)
 {
-    acu_kernel *k = load_kernel(device, mlp_ptx, name);
+    acu_kernel *k = get_kernel(module, name);
     check(acu_kernel_declare(k, signature)); /* launches are checked against it */
     return k;
 }
@@ -45,12 +45,14 @@ static acu_kernel *kernel(acu_device *device, const char *name, const char *sign
 static void open_replica(replica *r, acu_device *device)
 {
     r->device = acu_device_retain(device);
-    r->init = kernel(device, "mlp_init", "tile f32, u32");
-    r->forward = kernel(device, "mlp_forward", "in f32, in f32, in i32, inout f32, inout f32");
-    r->errors = kernel(device, "mlp_errors", "in f32, in i32, inout f32, u32");
-    r->gradients = kernel(device, "mlp_gradients", "tile f32, in f32, in f32, u32");
-    r->add = kernel(device, "mlp_add", "tile f32, in f32");
-    r->update = kernel(device, "mlp_update", "tile f32, tile f32, in f32, f32, f32, f32");
+    acu_module *module = load_module(device, mlp_ptx);
+    r->init = kernel(module, "mlp_init", "tile f32, u32");
+    r->forward = kernel(module, "mlp_forward", "in f32, in f32, in i32, inout f32, inout f32");
+    r->errors = kernel(module, "mlp_errors", "in f32, in i32, inout f32, u32");
+    r->gradients = kernel(module, "mlp_gradients", "tile f32, in f32, in f32, u32");
+    r->add = kernel(module, "mlp_add", "tile f32, in f32");
+    r->update = kernel(module, "mlp_update", "tile f32, tile f32, in f32, f32, f32, f32");
+    acu_module_release(module); /* its kernels keep it */
     acu_tensor **vectors[] = {&r->params,      &r->velocity, &r->gradient[0],
                               &r->gradient[1], &r->sum,      &r->inbox};
     for (int i = 0; i < 6; i++)

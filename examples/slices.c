@@ -14,6 +14,7 @@ int main(void)
 {
     static const char *const names[3] = {"double_it", "negate", "add_index"};
     acu_device *device = open_device();
+    acu_module *module = load_module(device, slices_ptx);
     acu_tensor *batch;
     float host[3][N];
     for (int i = 0; i < 3 * N; i++)
@@ -22,7 +23,7 @@ int main(void)
     check(acu_write_sync(batch, host, sizeof host));
 
     for (int row = 0; row < 3; row++) {
-        acu_kernel *kernel = load_kernel(device, slices_ptx, names[row]);
+        acu_kernel *kernel = get_kernel(module, names[row]);
         acu_tensor *slice;
         check(acu_tensor_slice(batch, (int64_t[]){row, 0}, (int64_t[]){row + 1, N}, &slice));
         check(acu_submit(device,
@@ -31,6 +32,7 @@ int main(void)
         acu_tensor_release(slice); /* work in flight keeps it */
         acu_kernel_release(kernel);
     }
+    acu_module_release(module);
     check(acu_read_sync(batch, host, sizeof host));
 
     int right = 0;

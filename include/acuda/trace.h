@@ -13,7 +13,10 @@
  * arrows between them; when it was issued, by which thread, and whether as an executable graph;
  * when it ran on the device; when its end was noticed, and its callback called. Threads show what
  * they submitted and issued, and how long they waited; streams show what ran on them, and when.
- * Submissions in flight and the memory of each device are counters.
+ * Submissions in flight and the memory of each device are counters. What is seldom done and takes
+ * long is there too, on the thread that did it: opening the driver, a device or a vendor's library,
+ * compiling, loading a module (by its name, or its kernels'), getting memory from the driver, making
+ * an executable graph.
  *
  * The times on the device come from CUDA's timing events, one before and one behind a part, so they
  * are those of the device's own clock; they are set against the host's clock by what is known for

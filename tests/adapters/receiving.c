@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The example servers' sockets: input that never ends leaves other clients their turns, and an answer
- * does not wait for the client's acknowledgement of the one before. */
+/* The example servers' sockets: input that never ends leaves other clients their turns, and an
+ * answer does not wait until the client has acknowledged the one before. */
 #include "../../examples/servers/net.h"
 
 #include "support/support.h"
