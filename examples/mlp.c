@@ -228,14 +228,12 @@ int main(int argc, char **argv)
     uint64_t start = acu_now();
     for (int i = 0; i < replica_count; i++)
         open_replica(&replicas[i], devices[i % count]);
-    for (int i = 0; i < replica_count; i++) { /* the same seed: the same model everywhere */
-        acu_op *params = tiles(replicas[i].params);
-        check(acu_submit(NULL, acu_launch(replicas[i].init, ACU_BLOCK(TILE), acu_out(params),
-                                          acu_u32(1)), NULL, NULL));
-    }
+    for (int i = 0; i < replica_count; i++) /* the same seed: the same model everywhere */
+        check(acu_submit(NULL, acu_launch(replicas[i].init, ACU_BLOCK(TILE),
+                                          acu_out(tiles(replicas[i].params)), acu_u32(1)), NULL,
+                         NULL));
     train(&data, argc > 2 ? atoi(argv[2]) : 30);
     float accuracy = evaluate(&held_out);
-
     for (int i = 0; i < replica_count; i++)
         close_replica(&replicas[i]);
     for (int i = 0; i < count; i++)
