@@ -51,7 +51,7 @@ template <typename F> static void show(const char *what, F work)
             times.push_back((now() - start) / 4);
     }
     std::sort(times.begin(), times.end());
-    printf("%-55s %10.1f us\n", what, times[times.size() / 2]);
+    printf("%-8s %-52s %10.1f us\n", "CUB", what, times[times.size() / 2]);
     must(cudaFree(temporary));
 }
 
@@ -70,25 +70,43 @@ __global__ void fill(uint32_t *bits, float *reals, int *keys, size_t count)
     }
 }
 
+/* Sums by keys in no order: CUB sums neighbours, so it sorts by the keys' ten bits first. */
+static cudaError_t sum_by_key(void *temporary, size_t &bytes, const int *keys, int *sorted, const float *x,
+                              float *moved, int *found, float *sums, size_t count)
+{
+    size_t sorting = bytes, adding = bytes;
+    must(cub::DeviceRadixSort::SortPairs(temporary, sorting, keys, sorted, x, moved, (int)count, 0, 10));
+    must(cub::DeviceReduce::ReduceByKey(temporary, adding, sorted, found, moved, sums, found + 1024,
+                                        cuda::std::plus<>(), (int)count));
+    bytes = temporary ? bytes : std::max(sorting, adding);
+    return cudaSuccess;
+}
+
 int main()
 {
-    const size_t all = (size_t)1 << 28, part = (size_t)1 << 26;
+    const size_t all = (size_t)1 << 28, part = (size_t)1 << 26, few = part / 4;
     uint32_t *bits = memory<uint32_t>(all), *sorted = memory<uint32_t>(part);
     float *x = memory<float>(all), *y = memory<float>(all);
     int *keys = memory<int>(all), *order = memory<int>(all);
     fill<<<4096, 256>>>(bits, x, keys, all);
     must(cudaDeviceSynchronize());
-    show("sort of 2^26, u32", [&](void *t, size_t &b) {
+    show("sort of a quarter, u32", [&](void *t, size_t &b) {
         return cub::DeviceRadixSort::SortKeys(t, b, bits, sorted, (int)part);
     });
-    show("sort of 2^26, f32", [&](void *t, size_t &b) {
+    show("sort of a quarter (2^26), f32", [&](void *t, size_t &b) {
         return cub::DeviceRadixSort::SortKeys(t, b, x, y, (int)part);
     });
-    show("sort of 2^26 pairs, u32 and u32", [&](void *t, size_t &b) {
+    show("argsort of a quarter, u32", [&](void *t, size_t &b) { /* places of 4 bytes */
         return cub::DeviceRadixSort::SortPairs(t, b, bits, sorted, keys, order, (int)part);
+    });
+    show("top 64 of a sixteenth (2^24), f32", [&](void *t, size_t &b) { /* all of them, sorted */
+        return cub::DeviceRadixSort::SortPairsDescending(t, b, x, y, keys, order, (int)few);
     });
     show("cumsum of all, f32", [&](void *t, size_t &b) {
         return cub::DeviceScan::InclusiveSum(t, b, x, y, all);
+    });
+    show("sum by 1024 keys, a quarter, f32", [&](void *t, size_t &b) {
+        return sum_by_key(t, b, keys, order, x, y, (int *)sorted, (float *)bits, part);
     });
     must(cudaMemset(order, 0, all * 4));
     show("histogram, 256 bins, f32", [&](void *t, size_t &b) {
