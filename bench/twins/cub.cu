@@ -71,13 +71,13 @@ __global__ void fill(uint32_t *bits, float *reals, int *keys, size_t count)
 }
 
 /* Sums by keys in no order: CUB sums neighbours, so it sorts by the keys' ten bits first. */
-static cudaError_t sum_by_key(void *temporary, size_t &bytes, const int *keys, int *sorted, const float *x,
-                              float *moved, int *found, float *sums, size_t count)
+static cudaError_t sum_by_key(void *temporary, size_t &bytes, const int *keys, int *sorted,
+                              const float *x, float *moved, int *found, float *sums, int count)
 {
     size_t sorting = bytes, adding = bytes;
-    must(cub::DeviceRadixSort::SortPairs(temporary, sorting, keys, sorted, x, moved, (int)count, 0, 10));
+    must(cub::DeviceRadixSort::SortPairs(temporary, sorting, keys, sorted, x, moved, count, 0, 10));
     must(cub::DeviceReduce::ReduceByKey(temporary, adding, sorted, found, moved, sums, found + 1024,
-                                        cuda::std::plus<>(), (int)count));
+                                        cuda::std::plus<>(), count));
     bytes = temporary ? bytes : std::max(sorting, adding);
     return cudaSuccess;
 }
@@ -106,7 +106,7 @@ int main()
         return cub::DeviceScan::InclusiveSum(t, b, x, y, all);
     });
     show("sum by 1024 keys, a quarter, f32", [&](void *t, size_t &b) {
-        return sum_by_key(t, b, keys, order, x, y, (int *)sorted, (float *)bits, part);
+        return sum_by_key(t, b, keys, order, x, y, (int *)sorted, (float *)bits, (int)part);
     });
     must(cudaMemset(order, 0, all * 4));
     show("histogram, 256 bins, f32", [&](void *t, size_t &b) {

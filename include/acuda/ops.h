@@ -409,13 +409,21 @@ ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
  * as the memory.
  *
  * The operands are the names in the text, in the order of their first appearance, at most 8. At
- * least one is a tensor; all tensors have the same dtype, one of f32, f64, f16 and bf16; the others
- * are numbers. As in all operations, they broadcast and may have any strides. The text may contain
+ * least one is a tensor; all tensors have the same dtype, one of f32, f64, f16, bf16, c64 and c128;
+ * the others are numbers. As in all operations, they broadcast and may have any strides. The text
+ * may contain
  *   a ? b : c   || && == != < <= > >= + - * / - !   numbers   ( )
  *   abs sign square sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu silu relu erf floor
- *   ceil trunc round min max pow fma where clamp, with arguments as in the functions above
+ *   ceil trunc round min max pow fma where clamp conj real imag angle complex, with arguments as in
+ *   the functions above
  * A comparison gives 1 or 0. Limits: 2048 bytes of text, 31 for a name, 40 for a number, and a
  * nesting depth of 64.
+ *
+ * Of complex tensors, a part of the expression is complex if something complex goes into it, but
+ * for abs, angle, real, imag, comparisons and !, whose results are real; numbers are what they are
+ * given as. Where the whole is real, so is the result: "abs(z)" of c64 is f32. It is computed in
+ * double, as the operations above are. What complex numbers do not have (an order, rounding, erf
+ * and its like) is DTYPE, with the column, and fine for what is real: "abs(z) < 1 ? z : sign(z)".
  *
  * The handle keeps its kernels, and through them the device, until it is released; ops in flight
  * keep what they need. Errors: INVALID (with the column), NO_MEMORY. Does not block.

@@ -12,15 +12,21 @@
 
 #define DEEPEST 64
 
+/* Of complex numbers: ALIKE yields one, PART does not, and REAL takes none. WHOLE makes one. */
+typedef enum domain { ALIKE, PART, REAL, WHOLE } domain;
 static const struct {
     const char *name;
     int arguments;
+    domain of;
 } functions[] = {
-    {"abs", 1},     {"sign", 1},  {"square", 1}, {"sqrt", 1}, {"rsqrt", 1}, {"reciprocal", 1},
-    {"exp", 1},     {"log", 1},   {"sin", 1},    {"cos", 1},  {"tanh", 1},  {"sigmoid", 1},
-    {"gelu", 1},    {"silu", 1},  {"relu", 1},   {"erf", 1},  {"floor", 1}, {"ceil", 1},
-    {"trunc", 1},   {"round", 1}, {"min", 2},    {"max", 2},  {"pow", 2},   {"fma", 3},
-    {"where", 3},   {"clamp", 3},
+    {"abs", 1, PART},    {"sign", 1, ALIKE},  {"square", 1, ALIKE},  {"sqrt", 1, ALIKE},
+    {"rsqrt", 1, ALIKE}, {"exp", 1, ALIKE},   {"reciprocal", 1, ALIKE}, {"log", 1, ALIKE},
+    {"sin", 1, ALIKE},   {"cos", 1, ALIKE},   {"tanh", 1, ALIKE},    {"sigmoid", 1, REAL},
+    {"gelu", 1, REAL},   {"silu", 1, REAL},   {"relu", 1, REAL},     {"erf", 1, REAL},
+    {"floor", 1, REAL},  {"ceil", 1, REAL},   {"trunc", 1, REAL},    {"round", 1, REAL},
+    {"min", 2, REAL},    {"max", 2, REAL},    {"pow", 2, ALIKE},     {"fma", 3, REAL},
+    {"where", 3, ALIKE}, {"clamp", 3, REAL},  {"conj", 1, ALIKE},    {"real", 1, PART},
+    {"imag", 1, PART},   {"angle", 1, PART},  {"complex", 2, WHOLE},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -29,14 +35,21 @@ typedef struct parser {
     acui_parsed *out;
     size_t length; /* of the code so far */
     int depth;
+    unsigned complex_operands;
+    bool complex; /* what was read last is a complex number */
 } parser;
 
 static acu_status parse_choice(parser *p);
 
+static acu_status fail_as(const parser *p, acu_status status, const char *at, const char *what)
+{
+    return acui_fail(status, "expression \"%.200s\", column %d: %s", p->text,
+                     (int)(at - p->text) + 1, what);
+}
+
 static acu_status fail(const parser *p, const char *at, const char *what)
 {
-    return acui_fail(ACU_ERR_INVALID, "expression \"%.200s\", column %d: %s", p->text,
-                     (int)(at - p->text) + 1, what);
+    return fail_as(p, ACU_ERR_INVALID, at, what);
 }
 
 static acu_status emit(parser *p, const char *text, size_t bytes)
@@ -117,15 +130,32 @@ static acu_status parse_number(parser *p)
         return fail(p, start, "a number without digits");
     if (length > 40 || isalpha((unsigned char)*p->at) || *p->at == '_')
         return fail(p, start, length > 40 ? "the number is too long" : "a number runs into a name");
+    p->complex = false;
     bool whole = !point && !memchr(start, 'e', length) && !memchr(start, 'E', length);
     snprintf(number, sizeof number, "(T)%.*s%s", (int)length, start, whole ? ".0" : "");
     return emit_text(p, number);
+}
+
+/* One more argument of the function was read. `any`: whether one before it is complex. */
+static acu_status check_argument(const parser *p, int function, int argument, const char *at,
+                                 bool *any)
+{
+    char what[128];
+    const domain of = functions[function].of;
+    bool condition = strcmp(functions[function].name, "where") == 0 && argument == 1;
+    *any = *any || (p->complex && !condition);
+    if (!p->complex || of == ALIKE || of == PART)
+        return ACU_OK;
+    snprintf(what, sizeof what, "%s takes real numbers, and argument %d is complex",
+             functions[function].name, argument);
+    return fail_as(p, ACU_ERR_DTYPE, at, what);
 }
 
 static acu_status parse_arguments(parser *p, const char *name, size_t length, const char *start)
 {
     char what[128];
     int known = 0, count = 0;
+    bool any = false;
     while (known < FUNCTIONS && (strlen(functions[known].name) != length ||
                                  strncmp(functions[known].name, name, length) != 0))
         known++;
@@ -140,6 +170,7 @@ static acu_status parse_arguments(parser *p, const char *name, size_t length, co
         if (count++ > 0)
             ACUI_TRY(emit_text(p, ", "));
         ACUI_TRY(parse_choice(p));
+        ACUI_TRY(check_argument(p, known, count, start, &any));
     } while (accept(p, ","));
     ACUI_TRY(expect(p, ")"));
     if (count != functions[known].arguments) {
@@ -147,6 +178,8 @@ static acu_status parse_arguments(parser *p, const char *name, size_t length, co
                  functions[known].arguments, functions[known].arguments == 1 ? "" : "s", count);
         return fail(p, start, what);
     }
+    p->complex = functions[known].of == WHOLE || (functions[known].of == ALIKE && any);
+    p->out->makes_complex = p->out->makes_complex || functions[known].of == WHOLE;
     return emit_text(p, ")");
 }
 
@@ -172,6 +205,7 @@ static acu_status parse_name(parser *p)
         out->operands++;
     }
     char name[8];
+    p->complex = p->complex_operands >> i & 1;
     snprintf(name, sizeof name, "v%zu", i);
     return emit_text(p, name);
 }
@@ -205,6 +239,7 @@ static acu_status parse_signed(parser *p)
     p->at++;
     ACUI_TRY(emit_text(p, sign[0] == '!' ? "(T)!(" : sign[0] == '-' ? " -(" : " +("));
     ACUI_TRY(parse_signed(p));
+    p->complex = p->complex && *sign != '!';
     p->depth--;
     return emit_text(p, ")");
 }
@@ -213,7 +248,8 @@ static acu_status parse_signed(parser *p)
  * first. */
 static const char *const levels[][5] = {
     {"||"}, {"&&"}, {"==", "!="}, {"<=", ">=", "<", ">"}, {"+", "-"}, {"*", "/"}};
-enum { LEVELS = sizeof levels / sizeof *levels, OF_NUMBERS = 4 }; /* whose results are of type T */
+enum { LEVELS = sizeof levels / sizeof *levels, ORDER = 3, OF_NUMBERS = 4 }; /* whose results are
+                                                                             * of type T */
 
 static const char *operator_at(parser *p, int level)
 {
@@ -234,8 +270,13 @@ static acu_status parse_level(parser *p, int level)
     if (answers)
         ACUI_TRY(emit_before(p, start, "(T)("));
     for (; sign; sign = operator_at(p, level)) {
+        const char *at = p->at - strlen(sign);
+        bool complex = p->complex;
         ACUI_TRY(emit_text(p, sign));
         ACUI_TRY(parse_level(p, level + 1));
+        if (level == ORDER && (complex || p->complex))
+            return fail_as(p, ACU_ERR_DTYPE, at, "complex numbers have no order");
+        p->complex = !answers && (complex || p->complex);
     }
     return answers ? emit_text(p, ")") : ACU_OK;
 }
@@ -248,22 +289,26 @@ static acu_status parse_choice(parser *p)
     if (accept(p, "?")) {
         ACUI_TRY(emit_text(p, " != 0 ? "));
         ACUI_TRY(parse_choice(p));
+        bool complex = p->complex;
         ACUI_TRY(expect(p, ":"));
         ACUI_TRY(emit_text(p, " : "));
         ACUI_TRY(parse_choice(p));
+        p->complex = p->complex || complex;
     }
     p->depth--;
     return ACU_OK;
 }
 
-acu_status acui_expression_parse(const char *text, acui_parsed *parsed)
+acu_status acui_expression_parse(const char *text, unsigned complex, acui_parsed *parsed)
 {
-    parser p = {.text = text, .at = text, .out = parsed};
+    parser p = {.text = text, .at = text, .out = parsed, .complex_operands = complex};
     if (strlen(text) > ACUI_EXPRESSION_TEXT)
         return acui_fail(ACU_ERR_INVALID, "an expression of %zu bytes; at most %d are read",
                          strlen(text), ACUI_EXPRESSION_TEXT);
     parsed->operands = 0;
+    parsed->makes_complex = false;
     ACUI_TRY(parse_choice(&p));
+    parsed->complex = p.complex;
     skip_space(&p);
     if (*p.at)
         return fail(&p, p.at, "an operator is expected");

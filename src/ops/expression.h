@@ -15,24 +15,52 @@
 
 typedef struct acui_parsed {
     size_t operands;
+    bool complex;       /* the result is a complex number */
+    bool makes_complex; /* some of it is made of parts: there have to be complex numbers */
     char names[ACUI_FUSED_OPERANDS][ACUI_EXPRESSION_NAME];
     char code[ACUI_EXPRESSION_CODE]; /* in terms of operands v0, v1, ...; functions are fn_NAME */
 } acui_parsed;
 
-/* On failure INVALID, with the column, counted from 1. */
-acu_status acui_expression_parse(const char *text, acui_parsed *parsed);
+/* Where operand i is complex, bit i of `complex` is set. On failure INVALID, or DTYPE for what
+ * complex numbers do not have, with the column, counted from 1. The code is the same for any. */
+acu_status acui_expression_parse(const char *text, unsigned complex, acui_parsed *parsed);
 
-/* What a kernel does with an expression: its name, and its code, in terms of T (in which it
- * computes), S (as it is stored), from and to (between these), N operands, PLACE_NAME (the place of
- * the operand NAME), and value(v), the expression of v[0 .. N - 1]. Static: a use is known by its
- * address. */
+/*
+ * What a kernel does with an expression: its name, and its code, in terms of
+ *   E                the type of an operand as it is computed with: T, or acui_number where T is
+ *                    the type of a part
+ *   S, O             how operands and, in `fused`, the result are stored
+ *   from, put        from an S to an E; from an E to an S or O
+ *   to_e(a, b)       of the bits of a float or double, or of two doubles
+ *   shifted_up(e, n) the E of the lane n before this one
+ *   N, PLACE_NAME    operands, and the place of the operand NAME
+ *   value(v)         the expression of v[0 .. N - 1]
+ * Static: a use is known by its address.
+ */
 typedef struct acui_expression_use {
     const char *kernel, *code;
+    bool part; /* O is a part of a complex number */
 } acui_expression_use;
 
-/* The kernel for the dtype on the device, with a reference for the caller; it can be launched while
- * it is being compiled. */
-acu_status acui_expression_kernel(acu_expression *expression, acu_device *device, acu_dtype dtype,
-                                  const acui_expression_use *use, acu_kernel **kernel);
+/* What a kernel is for. `complex`: as above, 0 unless the dtype is complex. */
+typedef struct acui_expression_for {
+    acu_device *device;
+    acu_dtype dtype;
+    unsigned complex;
+    const acui_expression_use *use;
+} acui_expression_for;
+
+/* The kernel, with a reference for the caller; it can be launched while it is being compiled. */
+acu_status acui_expression_kernel(acu_expression *expression, const acui_expression_for *of,
+                                  acu_kernel **kernel);
+
+/* The operands' `complex` for values of the dtype; 0 if it is not complex. On failure, as
+ * acui_expression_parse. *result: whether the result is complex. */
+acu_status acui_expression_types(acu_expression *expression, acu_dtype dtype, const acu_val *values,
+                                 unsigned *complex, bool *result);
+
+enum { ACUI_EXPRESSION_SOURCE = ACUI_EXPRESSION_CODE + 20480 }; /* bytes */
+/* Writes the kernel's source to `text`, which has so many bytes (fused_source.c). */
+void acui_expression_write(const acui_parsed *parsed, const acui_expression_for *of, char *text);
 
 #endif

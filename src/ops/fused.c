@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/object.h"
+#include "base/unpack.h"
 
 #include <acuda/future.h>
 
@@ -17,62 +18,24 @@
 #include <string.h>
 
 #define KEPT 16
-#define SOURCE (ACUI_EXPRESSION_CODE + 16384)
+
 
 struct acu_expression {
     acui_object object;
     pthread_mutex_t lock; /* guards what follows, except parsed */
     struct {
-        acu_device *device; /* the kernel's, and held by it */
-        acu_dtype dtype;
-        const acui_expression_use *use;
+        acui_expression_for of; /* the device is the kernel's, and held by it */
         acu_kernel *kernel; /* NULL: the place is free */
     } kept[KEPT];
     unsigned next; /* the place that is freed next */
-    acui_parsed parsed;
+    acui_parsed parsed; /* the types of operands aside */
+    char text[ACUI_EXPRESSION_TEXT + 1];
 };
 
-/* ---- source ---------------------------------------------------------------------------------- */
-
-#define TEXT_OF(...) #__VA_ARGS__
-#define TEXT(...) TEXT_OF(__VA_ARGS__)
-
-/* T is the type of computation, S the stored type. */
-static const char *const types_f32 = "typedef float T; typedef float S;\n"
-    "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
-static const char *const types_f64 = "typedef double T; typedef double S;\n"
-    "static __device__ T from(S s) { return s; }\nstatic __device__ S to(T v) { return v; }\n";
-static const char *const types_f16 = "typedef float T; typedef unsigned short S;\n"
-    "static __device__ T from(S s)\n"
-    "{ T v; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(s)); return v; }\n"
-    "static __device__ S to(T v)\n"
-    "{ S s; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(s) : \"f\"(v)); return s; }\n";
-static const char *const types_bf16 = "typedef float T; typedef unsigned short S;\n"
-    "static __device__ T from(S s) { return __uint_as_float((unsigned)s << 16); }\n"
-    "static __device__ S to(T v) { unsigned b = __float_as_uint(v);\n"
-    "    return v != v ? 0x7fff : (S)((b + 0x7fffu + (b >> 16 & 1u)) >> 16); }\n";
-
-static const char functions[] =
-    "#define INLINE static __device__ __forceinline__\n"
-    "#define FN(name, value) INLINE T fn_##name(T a) { return value; }\n"
-    "FN(abs, fabs(a)) FN(sign, a != a ? a : (T)((a > 0) - (a < 0))) FN(square, a * a)\n"
-    "FN(sqrt, sqrt(a)) FN(rsqrt, (T)1 / sqrt(a)) FN(reciprocal, (T)1 / a) FN(exp, exp(a))\n"
-    "FN(log, log(a)) FN(sin, sin(a)) FN(cos, cos(a)) FN(tanh, tanh(a)) FN(erf, erf(a))\n"
-    "INLINE T fn_sigmoid(T a)\n"
-    "{ T e = exp(-fabs(a)), r = (T)1 / ((T)1 + e); return a < 0 ? e * r : r; }\n"
-    "FN(silu, a * fn_sigmoid(a)) FN(gelu, (T)0.5 * a * ((T)1 + erf(a * (T)0.70710678118654752)))\n"
-    "FN(relu, a < 0 ? (T)0 : a) FN(floor, floor(a)) FN(ceil, ceil(a)) FN(trunc, trunc(a))\n"
-    "FN(round, rint(a))\n"
-    "#define FN2(name, value) INLINE T fn_##name(T a, T b) { return value; }\n"
-    "FN2(min, a != a || a < b ? a : b) FN2(max, a != a || a > b ? a : b) FN2(pow, pow(a, b))\n"
-    "#define FN3(name, value) INLINE T fn_##name(T a, T b, T c) { return value; }\n"
-    "FN3(fma, fma(a, b, c)) FN3(where, a != 0 ? b : c)\n"
-    "FN3(clamp, a != a ? a : a < b ? b : a > c ? c : a)\n";
+/* ---- what the kernel does -------------------------------------------------------------------- */
 
 static const char loop[] =
-    "static __device__ __forceinline__ T number(const acui_operand &o)\n"
-    "{ return sizeof(T) == 8 ? (T)__longlong_as_double((long long)o.scalar)\n"
-    "                        : (T)__uint_as_float((unsigned)o.scalar); }\n"
+    "INLINE E number(const acui_operand &o) { return to_e(o.scalar, o.imaginary); }\n"
     "static __device__ __forceinline__ long long place(const acui_fused &p, int k, long long i)\n"
     "{\n"
     "    long long offset = 0;\n"
@@ -87,7 +50,8 @@ static const char loop[] =
     "}\n"
     "enum { V = 16 / sizeof(S), U = N <= 2 && sizeof(S) > 2 ? 4 : 2, STEP = 256 };\n"
     "struct __align__(sizeof(S) * V) pack { S e[V]; };\n"
-    "extern \"C\" __global__ void __launch_bounds__(256) fused(S *out, ARGUMENTS, acui_fused p)\n"
+    "struct __align__(sizeof(O) * V) result { O e[V]; };\n"
+    "extern \"C\" __global__ void __launch_bounds__(256) fused(O *out, ARGUMENTS, acui_fused p)\n"
     "{\n"
     "    const S *const in[N] = {NAMES};\n"
     "    unsigned long long low = (unsigned long long)out;\n"
@@ -97,7 +61,8 @@ static const char loop[] =
     "    const long long turn = gridDim.x * chunk;\n"
     "    long long first = blockIdx.x * chunk;\n"
     "    for (; wide && first + chunk <= p.elements; first += turn) {\n"
-    "        pack x[N][U], y[U];\n"
+    "        pack x[N][U];\n"
+    "        result y[U];\n"
     "        const long long at = first / V + threadIdx.x;\n"
     "#pragma unroll\n"
     "        for (int k = 0; k < N; k++)\n"
@@ -108,97 +73,112 @@ static const char loop[] =
     "        for (int u = 0; u < U; u++) {\n"
     "#pragma unroll\n"
     "            for (int i = 0; i < V; i++) {\n"
-    "                T v[N];\n"
+    "                E v[N];\n"
     "#pragma unroll\n"
     "                for (int k = 0; k < N; k++)\n"
     "                    v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k]) : from(x[k][u].e[i]);\n"
-    "                y[u].e[i] = to(value(v));\n"
+    "                put(y[u].e[i], value(v));\n"
     "            }\n"
-    "            ((pack *)out)[at + u * STEP] = y[u];\n"
+    "            ((result *)out)[at + u * STEP] = y[u];\n"
     "        }\n"
     "    }\n"
     "    for (; first < p.elements; first += turn)\n"
     "        for (long long i = first + threadIdx.x; i < p.elements && i < first + chunk;\n"
     "             i += STEP) {\n"
-    "            T v[N];\n"
+    "            E v[N];\n"
     "#pragma unroll\n"
     "            for (int k = 0; k < N; k++)\n"
     "                v[k] = p.at[1 + k].is_scalar ? number(p.at[1 + k])\n"
     "                                             : from(in[k][place(p, 1 + k, i)]);\n"
-    "            out[place(p, 0, i)] = to(value(v));\n"
+    "            put(out[place(p, 0, i)], value(v));\n"
     "        }\n"
     "}\n";
 
-static const acui_expression_use fused_use = {.kernel = "fused", .code = loop};
-
-static const char *types_of(acu_dtype dtype)
-{
-    return dtype == ACU_F64 ? types_f64 : dtype == ACU_F16 ? types_f16
-           : dtype == ACU_BF16 ? types_bf16 : types_f32;
-}
-
-/* Writes the kernel's source to `text`, which has SOURCE bytes. */
-static void write_source(const acui_parsed *parsed, acu_dtype dtype, const char *code, char *text)
-{
-    char arguments[256] = "", names[128] = "";
-    size_t a = 0, n = 0, length;
-    for (size_t i = 0; i < parsed->operands; i++) {
-        a += (size_t)snprintf(arguments + a, sizeof arguments - a, "%sconst S *a%zu",
-                              i ? ", " : "", i);
-        n += (size_t)snprintf(names + n, sizeof names - n, "%sa%zu", i ? ", " : "", i);
-    }
-    length = (size_t)snprintf(text, SOURCE,
-                              "%s\n#define N %zu\n#define ARGUMENTS %s\n#define NAMES %s\n%s%s"
-                              "static __device__ __forceinline__ T value(const T (&v)[N])\n{\n",
-                              TEXT(ACUI_LAYOUT_TYPES), parsed->operands, arguments, names,
-                              types_of(dtype), functions);
-    for (size_t i = 0; i < parsed->operands; i++)
-        length += (size_t)snprintf(text + length, SOURCE - length, "    const T v%zu = v[%zu];\n",
-                                   i, i);
-    length += (size_t)snprintf(text + length, SOURCE - length, "    return (T)(%s);\n}\n",
-                               parsed->code);
-    for (size_t i = 0; i < parsed->operands; i++)
-        length += (size_t)snprintf(text + length, SOURCE - length, "#define PLACE_%s %zu\n",
-                                   parsed->names[i], i);
-    snprintf(text + length, SOURCE - length, "%s", code);
-}
+static const acui_expression_use fused_use = {"fused", loop, false},
+                                 part_use = {"fused", loop, true};
 
 /* ---- what was compiled ----------------------------------------------------------------------- */
 
-/* Starts compiling. The kernel can be launched at once. */
-static acu_status begin(acu_expression *e, acu_device *device, acu_dtype dtype,
-                        const acui_expression_use *use, acu_kernel **kernel)
+extern const unsigned char acui_header_complex_math[], acui_header_expression_z[];
+extern const unsigned acui_header_complex_math_bytes, acui_header_expression_z_bytes;
+/* What sources of complex numbers include; the library has it packed. */
+static const struct {
+    const char *name;
+    const unsigned char *packed;
+    const unsigned *bytes;
+} headers[] = {
+    {"complex_math.cuh", acui_header_complex_math, &acui_header_complex_math_bytes},
+    {"expression_z.cuh", acui_header_expression_z, &acui_header_expression_z_bytes},
+};
+enum { HEADERS = sizeof headers / sizeof *headers };
+
+/* To be freed; NULL: there is no memory. */
+static char *header_text(int i)
 {
-    char *text = acui_alloc_raw(SOURCE);
-    if (!text)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for the source of a fused operation");
-    write_source(&e->parsed, dtype, use->code, text);
-    static const char *const core[] = {"ACUDA_PRELUDE_CORE"}; /* shorter to compile */
-    acu_compile_options options = {.size = sizeof options, .defines = core, .define_count = 1};
-    acu_module_source source = {.size = sizeof source, .cuda = text, .compile = &options};
+    size_t bytes = acui_packed_size(headers[i].packed, *headers[i].bytes);
+    char *text = acui_alloc(bytes + 1);
+    if (text)
+        acui_unpack(headers[i].packed, *headers[i].bytes, text, bytes);
+    return text;
+}
+
+/* Starts compiling. The kernel can be launched at once. */
+static acu_status load(const acui_expression_for *of, const acu_module_source *source,
+                       acu_kernel **kernel)
+{
     acu_future *future = NULL;
     acu_module *module = NULL;
-    acu_status status = acu_module_load_async(device, &source, &future);
-    acui_free(text);
+    acu_status status = acu_module_load_async(of->device, source, &future);
     if (status == ACU_OK)
         status = acu_future_module(future, &module);
     if (status == ACU_OK)
-        status = acu_kernel_get(module, use->kernel, kernel);
+        status = acu_kernel_get(module, of->use->kernel, kernel);
     acu_module_release(module);
     acu_future_release(future);
     return status;
 }
 
+static acu_status begin(acu_expression *e, const acui_expression_for *of, acu_kernel **kernel)
+{
+    static const char *const core[] = {"ACUDA_PRELUDE_CORE"}; /* shorter to compile */
+    acu_compile_options options = {.size = sizeof options, .defines = core, .define_count = 1};
+    acu_header given[HEADERS];
+    char *text = acui_alloc_raw(ACUI_EXPRESSION_SOURCE), *own[HEADERS] = {NULL};
+    bool all = text, complex = acui_is_complex(of->dtype);
+    for (int i = 0; i < HEADERS && all && complex; i++) {
+        own[i] = header_text(i);
+        given[i] = (acu_header){headers[i].name, own[i]};
+        all = own[i];
+    }
+    if (complex) /* as other operations on them, without contraction */
+        options = (acu_compile_options){.size = sizeof options, .no_fma = true, .headers = given,
+                                        .header_count = HEADERS};
+    acu_status status = ACU_ERR_NO_MEMORY;
+    if (all) {
+        acui_expression_write(&e->parsed, of, text);
+        acu_module_source source = {.size = sizeof source, .cuda = text, .compile = &options};
+        status = load(of, &source, kernel);
+    } else
+        acui_fail(status, "no memory for the source of a fused operation");
+    acui_free(text);
+    for (int i = 0; i < HEADERS; i++)
+        acui_free(own[i]);
+    return status;
+}
+
+static bool equal(const acui_expression_for *a, const acui_expression_for *b)
+{
+    return a->device == b->device && a->dtype == b->dtype && a->complex == b->complex &&
+           a->use == b->use;
+}
+
 /* The place where the kernel is kept, or is to be kept. Frees the place of a kernel whose
  * compilation failed, or of another one if all are taken; *failed is that kernel. The lock is
  * held. */
-static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype,
-                         const acui_expression_use *use, acu_kernel **failed)
+static unsigned place_of(acu_expression *e, const acui_expression_for *of, acu_kernel **failed)
 {
     unsigned i = 0;
-    while (i < KEPT &&
-           !(e->kept[i].kernel && e->kept[i].device == device && e->kept[i].dtype == dtype &&
-             e->kept[i].use == use))
+    while (i < KEPT && !(e->kept[i].kernel && equal(&e->kept[i].of, of)))
         i++;
     if (i == KEPT) {
         i = e->next;
@@ -215,21 +195,41 @@ static unsigned place_of(acu_expression *e, acu_device *device, acu_dtype dtype,
     return i;
 }
 
-acu_status acui_expression_kernel(acu_expression *e, acu_device *device, acu_dtype dtype,
-                                  const acui_expression_use *use, acu_kernel **kernel)
+acu_status acui_expression_kernel(acu_expression *e, const acui_expression_for *of,
+                                  acu_kernel **kernel)
 {
     acu_kernel *old = NULL;
     acu_status status = ACU_OK;
     pthread_mutex_lock(&e->lock);
-    unsigned i = place_of(e, device, dtype, use, &old);
+    unsigned i = place_of(e, of, &old);
     if (!e->kept[i].kernel)
-        status = begin(e, device, dtype, use, &e->kept[i].kernel);
-    e->kept[i].device = device;
-    e->kept[i].dtype = dtype;
-    e->kept[i].use = use;
+        status = begin(e, of, &e->kept[i].kernel);
+    e->kept[i].of = *of;
     *kernel = acu_kernel_retain(e->kept[i].kernel);
     pthread_mutex_unlock(&e->lock);
     acu_kernel_release(old);
+    return status;
+}
+
+acu_status acui_expression_types(acu_expression *e, acu_dtype dtype, const acu_val *values,
+                                 unsigned *complex, bool *result)
+{
+    *complex = 0;
+    *result = false;
+    if (!acui_is_complex(dtype))
+        return e->parsed.makes_complex
+                   ? acui_fail(ACU_ERR_DTYPE, "\"%.200s\": complex() is for tensors of c64 and "
+                               "c128, and these are of %s", e->text, acu_dtype_name(dtype))
+                   : ACU_OK;
+    for (size_t i = 0; i < e->parsed.operands; i++)
+        if (values[i].kind == ACU_TENSOR || acui_is_complex(values[i].dtype))
+            *complex |= 1u << i;
+    acui_parsed *parsed = acui_alloc_raw(sizeof *parsed);
+    if (!parsed)
+        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for an expression");
+    acu_status status = acui_expression_parse(e->text, *complex, parsed);
+    *result = parsed->complex;
+    acui_free(parsed);
     return status;
 }
 
@@ -245,7 +245,9 @@ acu_status acu_expression_create(const char *text, acu_expression **expression)
     if (!e)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for an expression");
     pthread_mutex_init(&e->lock, NULL);
-    acu_status status = acui_expression_parse(text, &e->parsed);
+    acu_status status = acui_expression_parse(text, 0, &e->parsed);
+    if (status == ACU_OK)
+        memcpy(e->text, text, strlen(text) + 1); /* which fits now */
     if (status == ACU_OK)
         *expression = e;
     else
@@ -285,7 +287,7 @@ const char *acu_expression_operand(const acu_expression *expression, size_t i)
 typedef struct plan {
     acu_planning *p;
     const acui_parsed *parsed;
-    acu_dtype dtype;
+    acu_dtype dtype, result;
     acu_shape shape;
 } plan;
 
@@ -301,10 +303,11 @@ static acu_op *check_operand(plan *f, size_t i)
                            f->parsed->names[i], acui_value_words(value, words));
     acu_dtype dtype = acu_tensor_dtype(value->tensor);
     char class = acui_class_of(dtype);
-    if ((class != 'f' && class != 'd') || (f->dtype && dtype != f->dtype))
+    bool known = class == 'f' || class == 'd' || acui_is_complex(dtype);
+    if (!known || (f->dtype && dtype != f->dtype))
         return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site,
-                           "fused: %s is %s; all tensors must be of the same of f32, f64, f16 and "
-                           "bf16",
+                           "fused: %s is %s; all tensors must be of the same of f32, f64, f16, "
+                           "bf16, c64 and c128",
                            f->parsed->names[i], acui_value_words(value, words));
     if (!f->dtype)
         f->shape = acu_tensor_shape(value->tensor);
@@ -322,15 +325,18 @@ static acu_op *fill_params(plan *f, acui_fused *params)
     char why[ACUI_OPS_WORDS];
     params->elements = acu_shape_elements(f->shape);
     for (size_t i = 0; i < f->p->count; i++) {
-        uint64_t bits = 0;
+        uint64_t bits[2] = {0};
         tensors[1 + i] = f->p->values[i].tensor;
         if (tensors[1 + i])
             continue;
-        if (!acui_scalar_bits(&f->p->values[i], f->dtype, &bits, why))
+        const acu_val *value = &f->p->values[i];
+        if (!(acui_is_complex(f->dtype) ? acui_scalar_parts(value, bits, why)
+                                        : acui_scalar_bits(value, f->dtype, bits, why)))
             return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site, "fused: %s: %s",
                                f->parsed->names[i], why);
         params->at[1 + i].is_scalar = 1;
-        params->at[1 + i].scalar = bits;
+        params->at[1 + i].scalar = bits[0];
+        params->at[1 + i].imaginary = bits[1];
     }
     acui_layout(&params->index, params->at, f->shape, tensors, (int)f->p->count + 1);
     params->linear = acui_is_linear(&params->index, params->at, (int)f->p->count + 1);
@@ -366,18 +372,24 @@ static acu_op *plan_fused(acu_planning *p)
     if (!failed && !f.dtype)
         failed = acu_op_fail(ACU_ERR_INVALID, "fused", p->site,
                              "fused: one operand must be a tensor");
+    acui_expression_for of = {.device = p->device, .dtype = f.dtype};
+    bool complex = false; /* the result */
+    if (!failed && acui_expression_types(e, f.dtype, p->values, &of.complex, &complex) != ACU_OK)
+        failed = acu_op_fail(acu_last_error()->status, "fused", p->site, NULL);
+    of.use = acui_is_complex(f.dtype) && !complex ? &part_use : &fused_use;
+    f.result = complex ? f.dtype : acui_part_of(f.dtype);
     acui_fused params = {0};
     if (!failed && acu_shape_elements(f.shape) < 0)
-        return acui_result(p, "fused", f.dtype, f.shape); /* which says that there are too many
-                                                           * elements */
+        return acui_result(p, "fused", f.result, f.shape); /* which says that there are too many
+                                                            * elements */
     if (!failed)
         failed = fill_params(&f, &params);
     acu_kernel *kernel = NULL;
-    if (!failed && acui_expression_kernel(e, p->device, f.dtype, &fused_use, &kernel) != ACU_OK)
+    if (!failed && acui_expression_kernel(e, &of, &kernel) != ACU_OK)
         failed = acu_op_fail(acu_last_error()->status, "fused", p->site, NULL);
     if (failed)
         return failed;
-    acu_op *out = acui_result(p, "fused", f.dtype, f.shape);
+    acu_op *out = acui_result(p, "fused", f.result, f.shape);
     acu_op *op = acu_op_status(out, NULL) == ACU_OK ? launch(&f, kernel, &params, out) : out;
     acu_kernel_release(kernel);
     return op;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Scans by an expression of the program's, in every way (tests/ops/numpy/check_scan.py has what
- * they compute), and that the same expression serves as a fused operation too. */
+/* Scans by an expression of the program's, in every way (tests/ops/numpy/check_scan.py and
+ * check_expression.py have what they compute), and that the same expression serves as a fused
+ * operation too, and for complex numbers. */
 #include "ops/every_way.h"
 
 #include "support/one_device.h"
@@ -9,7 +10,7 @@
 
 enum { N = 10000 };
 
-static acu_expression *sum;
+static acu_expression *sum, *size; /* size: of a complex number, which is real */
 
 static acu_op *way_scan(acu_tensor *const *x)
 {
@@ -20,15 +21,25 @@ static acu_op *way_exclusive(acu_tensor *const *x)
     return acu_scan_by_exclusive(sum, acu_reshape(x[0], ACU_SHAPE(N / 10, 10)), 0, 0);
 }
 
+static acu_op *way_complex(acu_tensor *const *x)
+{
+    acu_op *z = acu_complex(acu_slice(x[0], ACU_SHAPE(0), ACU_SHAPE(3000)), 0.5);
+    return acu_fused(size, acu_scan_by(sum, z, 0, 0), 2);
+}
+
 static int setup(void **state)
 {
     device_setup(state);
-    return acu_expression_create("a + b", &sum) == ACU_OK ? 0 : -1;
+    acu_status status = acu_expression_create("a + b", &sum);
+    if (status == ACU_OK)
+        status = acu_expression_create("abs(z * conj(z)) / k", &size);
+    return status == ACU_OK ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
     acu_expression_release(sum);
+    acu_expression_release(size);
     return device_teardown(state);
 }
 
@@ -65,6 +76,10 @@ static void scans(void **state)
     for (int i = 0; i < N; i++)
         assert_true(have[i] == (float)(i + 2));
     free(have);
+    have = result_of(device, way_complex(&x), ACU_F32, ACU_SHAPE(3000));
+    for (int i = 0; i < 3000; i++)
+        assert_true(have[i] == (float)(i + 1) * (float)(i + 1) * 0.625f);
+    free(have);
     acu_tensor_release(x);
 }
 
@@ -75,6 +90,7 @@ static void ways(void **state)
     acu_tensor *x = ones();
     every_way(device, way_scan, &x);
     every_way(device, way_exclusive, &x);
+    every_way(device, way_complex, &x);
     acu_tensor_release(x);
 }
 

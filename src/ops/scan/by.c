@@ -18,13 +18,13 @@ static const char name[] = "scan";
 #define TEXT_OF(...) #__VA_ARGS__
 #define TEXT(...) TEXT_OF(__VA_ARGS__)
 
-/* In terms of what fused.c defines: T, S, from, to, value and the places of a and b. `before` makes
+/* In terms of what a use of an expression is given (expression.h). `before` makes
  * of each thread's total what is before it, and of the carry the total of the block. */
 static const char code[] = TEXT(ACUI_LINES_TYPE) "\n" TEXT(ACUI_SCAN_BY_TYPE) "\n"
     "enum { THREADS = 256, WARPS = THREADS / 32, ITEMS = " TEXT(ACUI_SCAN_BY_ITEMS) ",\n"
     "       TILE = THREADS * ITEMS, PITCH = ITEMS + 1 };\n"
-    "INLINE T both(T a, T b)\n"
-    "{ T v[2]; v[PLACE_a] = a; v[PLACE_b] = b; return value(v); }\n"
+    "INLINE E both(E a, E b)\n"
+    "{ E v[2]; v[PLACE_a] = a; v[PLACE_b] = b; return value(v); }\n"
     "INLINE long long place(const acui_lines &r, int k, long long i)\n"
     "{\n"
     "    long long offset = 0;\n"
@@ -35,16 +35,16 @@ static const char code[] = TEXT(ACUI_LINES_TYPE) "\n" TEXT(ACUI_SCAN_BY_TYPE) "\
     "    }\n"
     "    return offset;\n"
     "}\n"
-    "INLINE void before(T &own, T &carry)\n"
+    "INLINE void before(E &own, E &carry)\n"
     "{\n"
-    "    __shared__ T totals[WARPS];\n"
+    "    __shared__ E totals[WARPS];\n"
     "    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
-    "    T sum = own, start = carry;\n"
+    "    E sum = own, start = carry;\n"
     "    for (unsigned step = 1; step < 32; step *= 2) {\n"
-    "        const T other = __shfl_up_sync(0xffffffffu, sum, step);\n"
+    "        const E other = shifted_up(sum, step);\n"
     "        sum = lane >= step ? both(other, sum) : sum;\n"
     "    }\n"
-    "    const T left = __shfl_up_sync(0xffffffffu, sum, 1);\n"
+    "    const E left = shifted_up(sum, 1);\n"
     "    if (lane == 31) totals[warp] = sum;\n"
     "    __syncthreads();\n"
     "    for (unsigned w = 0; w < WARPS; w++) {\n"
@@ -55,11 +55,11 @@ static const char code[] = TEXT(ACUI_LINES_TYPE) "\n" TEXT(ACUI_SCAN_BY_TYPE) "\
     "    __syncthreads();\n"
     "}\n"
     "INLINE void tile(const acui_scan_by &p, S *held, S *target, const S *source, long long i,\n"
-    "                 long long end, T none, T &carry)\n"
+    "                 long long end, E none, E &carry)\n"
     "{\n"
     "    const long long mine = i + (long long)threadIdx.x * ITEMS;\n"
     "    S *const held_here = held + threadIdx.x * PITCH;\n"
-    "    T v[ITEMS], own = none;\n"
+    "    E v[ITEMS], own = none;\n"
     "    for (int k = 0, j = (int)threadIdx.x; k < ITEMS; k++, j += THREADS)\n"
     "        if (i + j < end)\n"
     "            held[j / ITEMS * PITCH + j % ITEMS] = source[(i + j) * p.rows.stride[1]];\n"
@@ -73,8 +73,8 @@ static const char code[] = TEXT(ACUI_LINES_TYPE) "\n" TEXT(ACUI_SCAN_BY_TYPE) "\
     "    if (!target) return;\n"
     "#pragma unroll\n"
     "    for (int k = 0; k < ITEMS; k++) {\n"
-    "        const T next = both(own, v[k]);\n"
-    "        held_here[k] = to(p.exclusive ? own : next);\n"
+    "        const E next = both(own, v[k]);\n"
+    "        put(held_here[k], p.exclusive ? own : next);\n"
     "        own = next;\n"
     "    }\n"
     "    __syncthreads();\n"
@@ -84,21 +84,20 @@ static const char code[] = TEXT(ACUI_LINES_TYPE) "\n" TEXT(ACUI_SCAN_BY_TYPE) "\
     "    __syncthreads();\n"
     "}\n"
     "extern \"C\" __global__ void __launch_bounds__(256)\n"
-    "    scan(S *out, const S *x, T *totals, acui_scan_by p)\n"
+    "    scan(S *out, const S *x, E *totals, acui_scan_by p)\n"
     "{\n"
     "    __shared__ S held[THREADS * PITCH];\n"
-    "    const T none = sizeof(T) == 8 ? (T)__longlong_as_double((long long)p.identity)\n"
-    "                                  : (T)__uint_as_float((unsigned)p.identity);\n"
+    "    const E none = to_e(p.identity[0], p.identity[1]);\n"
     "    for (long long u = blockIdx.x; u < p.rows.rows * p.chunks; u += gridDim.x) {\n"
     "        const long long row = u / p.chunks, chunk = u - row * p.chunks;\n"
     "        const long long first = chunk * p.chunk, limit = first + p.chunk;\n"
     "        const long long end = limit < p.rows.count ? limit : p.rows.count;\n"
     "        const S *source = x + place(p.rows, 1, row);\n"
     "        S *target = out ? out + place(p.rows, 0, row) : out;\n"
-    "        T carry = none;\n"
+    "        E carry = none;\n"
     "        for (long long c = 0; out && c < chunk; c += THREADS) {\n"
     "            const long long mine = c + threadIdx.x;\n"
-    "            T total = mine < chunk ? totals[row * p.chunks + mine] : none;\n"
+    "            E total = mine < chunk ? totals[row * p.chunks + mine] : none;\n"
     "            before(total, carry);\n"
     "        }\n"
     "        for (long long i = first; i < end; i += TILE)\n"
@@ -129,7 +128,8 @@ static acu_op *launch(acu_planning *p, acu_kernel *kernel, const acui_scan_by *p
 {
     const int64_t units = params->rows.rows * params->chunks;
     acu_config config = ACU_GRID_BLOCK(acui_blocks(units, 1), 1, 1, ACUI_BLOCK, 1, 1);
-    acu_dtype total = acu_tensor_dtype(p->values[0].tensor) == ACU_F64 ? ACU_F64 : ACU_F32;
+    acu_dtype x_dtype = acu_tensor_dtype(p->values[0].tensor);
+    acu_dtype total = acui_is_complex(x_dtype) ? ACU_C128 : x_dtype == ACU_F64 ? ACU_F64 : ACU_F32;
     acu_arg totals = acu_u64(0), x = acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ);
     if (params->chunks > 1) {
         acu_op *empty = acu_op_named(acu_op_empty(total, ACU_SHAPE(units), p->site), name);
@@ -150,14 +150,15 @@ static acu_op *launch(acu_planning *p, acu_kernel *kernel, const acui_scan_by *p
 static acu_op *read_identity(acu_planning *p, acu_dtype dtype, acui_scan_by *params)
 {
     char why[ACUI_OPS_WORDS];
-    uint64_t bits = 0;
+    uint64_t bits[2] = {0};
     if (p->values[1].kind != ACU_SCALAR)
         return acu_op_fail(ACU_ERR_INVALID, name, p->site,
                            "scan: the identity is a number, not %s",
                            acui_value_words(&p->values[1], why));
-    if (!acui_scalar_bits(&p->values[1], dtype, &bits, why))
+    if (!(acui_is_complex(dtype) ? acui_scalar_parts(&p->values[1], bits, why)
+                                 : acui_scalar_bits(&p->values[1], dtype, bits, why)))
         return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "scan: the identity: %s", why);
-    params->identity = bits;
+    memcpy(params->identity, bits, sizeof bits);
     return NULL;
 }
 
@@ -166,15 +167,21 @@ static acu_op *plan_scan(acu_planning *p)
     const request *r = p->data;
     char words[ACUI_OPS_WORDS];
     acu_op *failed = NULL;
-    const acu_tensor *x = acui_number_operand(p, name, 0, &failed);
+    const acu_tensor *x = acui_tensor_operand(p, name, 0, &failed);
     if (!x)
         return failed;
     acu_dtype dtype = acu_tensor_dtype(x);
     acu_shape shape = acu_tensor_shape(x);
     char class = acui_class_of(dtype);
-    if (class != 'f' && class != 'd')
+    if (class != 'f' && class != 'd' && !acui_is_complex(dtype))
         return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "scan by an expression takes floating "
-                           "point, not %s", acui_value_words(&p->values[0], words));
+                           "point and complex numbers, not %s",
+                           acui_value_words(&p->values[0], words));
+    acui_expression_for of = {.device = p->device, .dtype = dtype, .use = &scan_use};
+    const acu_val both[] = {p->values[0], p->values[0]};
+    bool complex;
+    if (acui_expression_types(p->user, dtype, both, &of.complex, &complex) != ACU_OK)
+        return acu_op_fail(acu_last_error()->status, name, p->site, NULL);
     int dimension = acui_dimension(r->dimension, shape.rank);
     if (dimension < 0)
         return acui_no_dimension(p, name, r->dimension);
@@ -185,7 +192,7 @@ static acu_op *plan_scan(acu_planning *p)
     acui_lines_init(&params.rows, shape, dimension, (const acu_tensor *[]){p->out.tensor, x}, 2);
     cut(&params);
     acu_kernel *kernel = NULL;
-    if (acui_expression_kernel(p->user, p->device, dtype, &scan_use, &kernel) != ACU_OK)
+    if (acui_expression_kernel(p->user, &of, &kernel) != ACU_OK)
         return acu_op_fail(acu_last_error()->status, name, p->site, NULL);
     acu_op *out = acui_result(p, name, dtype, shape);
     acu_op *op = acu_op_status(out, NULL) == ACU_OK ? launch(p, kernel, &params, out) : out;

@@ -20,13 +20,13 @@ typedef struct acui_scan {
 } acui_scan;
 
 /* The same for a scan by an expression (by.c), whose kernel is made of text. `identity`: the bits
- * of a float or double. */
+ * of a float or double, or of two doubles. */
 #define ACUI_SCAN_BY_ITEMS 8 /* of a thread in a tile */
 #define ACUI_SCAN_BY_TYPE                                                                          \
     typedef struct acui_scan_by {                                                                  \
         acui_lines rows;                                                                           \
         long long chunk, chunks;                                                                   \
-        unsigned long long identity;                                                               \
+        unsigned long long identity[2];                                                            \
         int exclusive;                                                                             \
     } acui_scan_by;
 ACUI_SCAN_BY_TYPE
