@@ -42,6 +42,14 @@ WAY(uniform, acu_uniform(ACU_F32, ACU_SHAPE(7), -1, 1, 3, 0))
 WAY(normal, acu_lognormal(ACU_F32, ACU_SHAPE(7), 0, 1, 3, 0))
 WAY(permutation, acu_permutation(3000, 5, 0))
 WAY(categorical, acu_categorical(acu_select(x[0], 0, 1), ACU_SHAPE(9), 5, 0))
+WAY(bernoulli, acu_bernoulli(ACU_SHAPE(7), 0.25, 3, 0))
+WAY(exponential, acu_exponential(ACU_F64, ACU_SHAPE(7), 2, 3, 0))
+WAY(randn, acu_randn(ACU_F32, ACU_SHAPE(5), 3, 0))
+WAY(flip, acu_flip(x[0], ACU_DIMS(0, 1)))
+WAY(tril, acu_tril(x[0], -1))
+WAY(searched, acu_searchsorted(acu_sort(x[3], 0, ACU_ASCENDING), x[0], true))
+WAY(argsort_segments, acu_argsort_segments(x[3], acu_arange(ACU_I64, 0, 20, 5), ACU_DESCENDING))
+WAY(largest_so_far, acu_sub(acu_cummax(x[0], 0), acu_cummin(x[0], 1)))
 
 static void in_every_way(void **state)
 {
@@ -51,7 +59,9 @@ static void in_every_way(void **state)
                                   sort_by,      argsort,     sorted_halves, quantile,    by_key,
                                   by_many_keys, deviation,   greatest,      all_of,      between,
                                   chosen,       numbers,     eye,           uniform,     normal,
-                                  permutation,  categorical, sort_segments, histogram_by};
+                                  permutation,  categorical, sort_segments, histogram_by,
+                                  bernoulli,    exponential, randn,         flip,        tril,
+                                  searched,     argsort_segments,           largest_so_far};
     static float numbers_of[5000];
     static int64_t places[120];
     for (int i = 0; i < 5000; i++)
@@ -66,6 +76,55 @@ static void in_every_way(void **state)
         every_way(device, ways[i], x);
     for (size_t i = 0; i < sizeof x / sizeof *x; i++)
         acu_tensor_release(x[i]);
+}
+
+/* The operation that `by_kind` makes. */
+static int kind;
+
+enum of { FLOAT, NUMBER, INTEGER, BITS, ANY, FLOAT_C, NUMBER_C, ANY_C, COMPLEX, PARTS };
+static const struct {
+    int operands;
+    enum of of;
+} elementwise[] = {
+#define ACU_X(id, name, operands, of, result) {operands, of},
+    ACU_ELEMENTWISE_OPS(ACU_X)
+#undef ACU_X
+};
+
+static acu_op *by_kind(acu_tensor *const *x)
+{
+    const enum of of = elementwise[kind].of;
+    acu_op *operands[3];
+    for (int i = 0; i < elementwise[kind].operands; i++) {
+        acu_tensor *number = of == INTEGER || of == BITS ? x[1] : x[0];
+        operands[i] = of == COMPLEX ? acu_complex(number, 0.5) : acu_value(number);
+        if (kind == ACU_OP_WHERE && i == 0)
+            operands[i] = acu_not(operands[i]);
+    }
+    return acu_op_elementwise((acu_elementwise)kind, operands,
+                              (size_t)elementwise[kind].operands, ACU_SITE);
+}
+
+static acu_op *by_reduction(acu_tensor *const *x)
+{
+    acu_op *of = kind == ACU_REDUCE_ANY || kind == ACU_REDUCE_ALL ? acu_lt(x[0], 0.5)
+                                                                  : acu_value(x[0]);
+    return acu_op_reduce((acu_reduction)kind, of, ACU_KEEP(1), ACU_SITE);
+}
+
+static void each_kind(void **state)
+{
+    (void)state;
+    const float numbers_of[] = {0.25f, 0.5f, 1, 0.75f, 0.125f, 0.375f};
+    const int64_t places[] = {1, 0, 3, 7, 2, 5};
+    acu_tensor *const x[] = {tensor_with(device, ACU_F32, ACU_SHAPE(2, 3), numbers_of),
+                             tensor_with(device, ACU_I64, ACU_SHAPE(2, 3), places)};
+    for (kind = 0; kind < ACU_ELEMENTWISE_COUNT; kind++)
+        every_way(device, by_kind, x);
+    for (kind = 0; kind < ACU_REDUCTION_COUNT; kind++)
+        every_way(device, by_reduction, x);
+    acu_tensor_release(x[0]);
+    acu_tensor_release(x[1]);
 }
 
 /* A full reduction is [1], and without dimensions by a view. */
@@ -85,6 +144,7 @@ static void without_dimensions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {DEVICE_TEST(in_every_way), DEVICE_TEST(without_dimensions)};
+    const struct CMUnitTest tests[] = {DEVICE_TEST(in_every_way), DEVICE_TEST(each_kind),
+                                       DEVICE_TEST(without_dimensions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
