@@ -247,9 +247,46 @@ ACUI_DEVICE unsigned elements_before(unsigned *shown, long long tile, long long 
     return before;
 }
 
-/* PLACES: they move with the elements. */
-template <typename K, bool PLACES> struct tile_of {
-    static const int ITEMS = ACUI_SORT_TILE_BYTES / (int)sizeof(K) / THREADS, TILE = ITEMS * THREADS;
+/* What moves: keys; keys of 64 bits, and places; or pairs, of 64 bits, whose upper half is a key and whose
+ * lower half is its place: one access for both, and no registers beside. */
+enum { KEYS, PLACES, PAIRS };
+template <typename K, int WHAT, int BYTES> struct tile_of {
+    static const int ITEMS = BYTES / (int)sizeof(K) / THREADS, TILE = ITEMS * THREADS;
+
+    /* A pair's key is in order already. */
+    ACUI_DEVICE void put_in_order(const acui_sort &p, K (&key)[ITEMS])
+    {
+        if (WHAT != PAIRS)
+            order(p, key);
+    }
+    ACUI_DEVICE unsigned digit(K key, int pass)
+    {
+        return WHAT == PAIRS ? digit_of((unsigned)((unsigned long long)key >> 32), pass) : digit_of(key, pass);
+    }
+    /* The first pass makes pairs of the elements of x, or of what sort_load copied. */
+    ACUI_DEVICE void make_pairs(const acui_sort &p, const char *work, const char *x, long long first, unsigned place,
+                                int here, K (&key)[ITEMS])
+    {
+        const unsigned *from = keys_of<unsigned>(p, work, x, 0) + first;
+        unsigned bits[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            bits[k] = own() + 32 * k < here ? from[own() + 32 * k] : 0;
+        order(p, bits);
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            key[k] = (K)((unsigned long long)bits[k] << 32 | (place + (unsigned)(own() + 32 * k)));
+    }
+    ACUI_DEVICE void load(const acui_sort &p, const char *work, const char *x, long long first, unsigned place,
+                          int here, K (&key)[ITEMS])
+    {
+        if (WHAT == PAIRS && p.pass == 0)
+            return make_pairs(p, work, x, first, place, here, key);
+        const K *from = keys_of<K>(p, work, x, p.pass) + first + own();
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++)
+            key[k] = own() + 32 * k < here ? from[32 * k] : 0;
+    }
 
     /* Of the thread's elements, k is number 32 k of the tile from `own` on. */
     ACUI_DEVICE int own() { return (int)threadIdx.x / 32 * (ITEMS * 32) + (int)threadIdx.x % 32; }
@@ -266,10 +303,10 @@ template <typename K, bool PLACES> struct tile_of {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
             key[k] = from[k];
-        order(p, key);
+        put_in_order(p, key);
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
-            place[k] = here == TILE || own() + 32 * k < here ? digit_of(key[k], p.pass) : DIGITS - 1;
+            place[k] = here == TILE || own() + 32 * k < here ? digit(key[k], p.pass) : DIGITS - 1;
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) {
@@ -319,11 +356,8 @@ template <typename K, bool PLACES> struct tile_of {
         __syncthreads();
         const unsigned row = turn / (unsigned)p.tiles, tile = turn - row * (unsigned)p.tiles;
         const int here = (int)min((long long)TILE, p.rows.count - (long long)tile * TILE);
-        const K *from = keys_of<K>(p, work, x, p.pass) + row * p.rows.count + tile * TILE + own();
         K key[ITEMS];
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            key[k] = own() + 32 * k < here ? from[32 * k] : 0;
+        load(p, work, x, row * p.rows.count + tile * TILE, tile * TILE, here, key);
         rank(p, key, here, place, count[warp]);
         __syncthreads();
         places(p, work, count, starts, row, tile);
@@ -351,15 +385,15 @@ template <typename K, bool PLACES> struct tile_of {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
             of[k] = held[k * THREADS + (int)threadIdx.x];
-        order(p, of);
+        put_in_order(p, of);
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
-            at[k] = (unsigned)(k * THREADS) + threadIdx.x + starts[digit_of(of[k], p.pass)];
+            at[k] = (unsigned)(k * THREADS) + threadIdx.x + starts[digit(of[k], p.pass)];
 #pragma unroll
-        for (int k = 0; k < ITEMS && !(last && PLACES); k++)
+        for (int k = 0; k < ITEMS && !(last && WHAT == PLACES); k++)
             if (k * THREADS + (int)threadIdx.x < here)
-                keys[at[k]] = held[k * THREADS + (int)threadIdx.x];
-        if (PLACES)
+                keys[at[k]] = last && WHAT == PAIRS ? (K)(unsigned)of[k] : held[k * THREADS + (int)threadIdx.x];
+        if (WHAT == PLACES)
             put_places(out, work, p, (unsigned *)held, place, at, row, first, here);
     }
 
@@ -394,7 +428,7 @@ template <typename K, bool PLACES> struct tile_of {
 template <typename K> ACUI_DEVICE void sort_store(char *out, const char *work, const acui_sort &p)
 {
     const char *keys = work + one_of(p.key, p.bytes);
-    const unsigned *places = (const unsigned *)(work + one_of(p.place, p.bytes));
+    const unsigned *places = (const unsigned *)(work + one_of(p.pairs ? p.key : p.place, p.bytes));
     const long long all = p.rows.rows * p.rows.count;
     for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < all;
          i += (long long)gridDim.x * ACUI_BLOCK) {
@@ -402,7 +436,7 @@ template <typename K> ACUI_DEVICE void sort_store(char *out, const char *work, c
         acui_offsets<1>(p.rows.kept, p.rows.at, r, row);
         const long long to = row[0] + (i - r * p.rows.count) * p.rows.stride[0];
         if (p.places)
-            ((long long *)out)[to] = places[i];
+            ((long long *)out)[to] = places[p.pairs ? 2 * i : i];
         else
             acui_move_element(out, to, keys + i * sizeof(K), 0, p.bytes);
     }
@@ -577,6 +611,14 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) first_pick(char *work, 
     }
 }
 
+#define ACUI_MOVE(name, K, what, bytes)                                                            \
+    extern "C" __global__ void __launch_bounds__(THREADS, ACUI_SORT_AT_ONCE)                       \
+        sort_##name(char *work, const char *x, char *out, acui_sort p)                             \
+    {                                                                                              \
+        tile_of<K, what, bytes>::move(out, work, x, p);                                            \
+    }
+ACUI_MOVE(places_8, unsigned long long, PLACES, ACUI_SORT_TILE_BYTES)
+ACUI_MOVE(pairs, unsigned long long, PAIRS, ACUI_SORT_PAIRS_BYTES)
 #define ACUI_X(bytes, K)                                                                           \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
         sort_short_##bytes(char *out, const char *x, acui_sort p)                                  \
@@ -593,16 +635,7 @@ extern "C" __global__ void __launch_bounds__(ACUI_BLOCK) first_pick(char *work, 
     {                                                                                              \
         sort_count<K>(work, x, p);                                                                 \
     }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(THREADS, ACUI_SORT_AT_ONCE)                       \
-        sort_move_##bytes(char *work, const char *x, char *out, acui_sort p)                       \
-    {                                                                                              \
-        tile_of<K, false>::move(out, work, x, p);                                                  \
-    }                                                                                              \
-    extern "C" __global__ void __launch_bounds__(THREADS, ACUI_SORT_AT_ONCE)                       \
-        sort_places_##bytes(char *work, const char *x, char *out, acui_sort p)                     \
-    {                                                                                              \
-        tile_of<K, true>::move(out, work, x, p);                                                   \
-    }                                                                                              \
+    ACUI_MOVE(move_##bytes, K, KEYS, ACUI_SORT_TILE_BYTES)                                         \
     extern "C" __global__ void __launch_bounds__(ACUI_BLOCK)                                       \
         sort_store_##bytes(char *work, const char *, char *out, acui_sort p)                       \
     {                                                                                              \

@@ -50,7 +50,8 @@ static void long_rows(void **state)
     (void)state;
     enum { ROWS = 3, LONGEST = 3 * 8192 };
     static uint32_t of[ROWS * LONGEST];
-    static const int64_t lengths[] = {2049, 8191, 8192, 8193, LONGEST - 1, LONGEST};
+    static const int64_t lengths[] = {2049, 5631, 5632, 5633, 8191, 8192, 8193, LONGEST - 1,
+                                      LONGEST};
     for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
         for (int few = 0; few < 3; few++) {
             const int64_t length = lengths[n];

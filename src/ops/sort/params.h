@@ -8,6 +8,7 @@
 #define ACUI_SORT_THREADS 512      /* of a block that moves elements of a longer one */
 #define ACUI_SORT_AT_ONCE 2        /* such blocks on a multiprocessor, at least */
 #define ACUI_SORT_TILE_BYTES 32768 /* of elements of 4 or 8 bytes: shorter ones take 4 */
+#define ACUI_SORT_PAIRS_BYTES 45056 /* of a tile of pairs: 11 for each thread */
 
 /* Longer rows are sorted by one byte of the elements after the other; what is between lies in one
  * workspace, at these bytes. An element's order is that of its bits as an integer, where `real` of
@@ -17,6 +18,7 @@ typedef struct acui_sort {
     int dtype, bytes; /* of x; of an element, one for each pass */
     int descending, real;
     int places;                 /* the result is i64, the places in the row */
+    int pairs;                  /* which move in pairs with keys of at most 32 bits */
     int from_x, to_out;         /* these are dense, and need no copy */
     int pass;                   /* the byte of the keys */
     unsigned long long turn, sign, infinite, all; /* of as many bits as an element has */

@@ -59,7 +59,10 @@ static int64_t lay_out(acui_sorting *s)
     acui_sort *p = &s->params;
     const int64_t rows = p->rows.rows, all = rows * p->rows.count;
     int64_t at = 0;
-    p->tiles = acui_parts(p->rows.count, ACUI_SORT_TILE_BYTES / s->key);
+    p->pairs = p->places && s->key == 4;
+    const int64_t moved = p->pairs ? 8 : s->key; /* bytes */
+    const int64_t tile = p->pairs ? ACUI_SORT_PAIRS_BYTES : ACUI_SORT_TILE_BYTES;
+    p->tiles = acui_parts(p->rows.count, tile / moved);
     p->parts = acui_parts(ACUI_SORT_BUSY, rows);
     p->parts = p->parts < p->tiles ? p->parts : p->tiles;
     p->from_x = p->bytes == s->key && dense(&p->rows, 1);
@@ -75,9 +78,9 @@ static int64_t lay_out(acui_sorting *s)
     }
     for (int i = 0; i < 2; i++) {
         p->key[i] = at;
-        at += acui_sorting_aligned(all * s->key);
+        at += acui_sorting_aligned(all * moved);
         p->place[i] = at;
-        at += p->places ? acui_sorting_aligned(all * 4) : 0;
+        at += p->places && !p->pairs ? acui_sorting_aligned(all * 4) : 0;
     }
     return at;
 }
@@ -106,12 +109,13 @@ acu_op *acui_sorting_step(const acui_sorting *s, const char *what, int key, int6
 static acu_op *move(acui_sorting *s, acu_op *work, acu_op **x, acu_op **out)
 {
     acui_sort *p = &s->params;
-    const char *what = p->places ? "sort_places" : "sort_move";
+    const char *what = p->pairs ? "sort_pairs" : p->places ? "sort_places" : "sort_move";
+    const int key = p->pairs ? 0 : s->key;
     const int64_t tiles = p->rows.rows * p->tiles;
     for (p->pass = 0; p->pass < p->bytes; p->pass++) {
         acu_op **from = p->pass == 0 && p->from_x ? x : NULL;
         acu_op **to = p->pass == p->bytes - 1 && p->to_out ? out : NULL;
-        work = acui_sorting_step(s, what, s->key, tiles, ACUI_SORT_THREADS, work, from, to);
+        work = acui_sorting_step(s, what, key, tiles, ACUI_SORT_THREADS, work, from, to);
     }
     return work;
 }
