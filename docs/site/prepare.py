@@ -24,7 +24,8 @@ def read(path):
         return file.read()
 
 
-sources = sorted(glob.glob("include/acuda/**/*.h", recursive=True) + ["include/acuda/device.cuh"] + [
+sources = sorted(glob.glob("include/acuda/**/*.h", recursive=True) + [
+    "include/acuda/acuda.hpp", "include/acuda/device.cuh"] + [
     path for kind in ("c", "cu", "h", "py") for path in glob.glob("examples/**/*." + kind, recursive=True)
     if not path.startswith("examples/data/")])
 pages = sorted(glob.glob("*.md") + glob.glob("docs/*.md") + ["bench/RESULTS.md", "examples/data/README.md"])

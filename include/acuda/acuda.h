@@ -43,11 +43,12 @@
  *             otherwise. No device is ever "current": each call leaves the thread's CUDA context as
  *             it was.
  * Units       Bytes, elements and nanoseconds; names say which where it is not obvious.
- * Languages   C17 and C++17 share these headers, macros included. Macros are thin covers of
- *             functions without variable arguments, which other languages can call. What a macro
- *             gets may have commas in braces only inside parentheses: (&(acu_crop){...}). In a
- *             C++20 coroutine, build an op with macros before the co_await, not inside it: gcc 11
- *             and 12 do not compile lists there ("array used as initializer").
+ * Languages   C17 and C++17 share these headers, macros included; acuda.hpp adds owners, exceptions
+ *             and co_await. Macros are thin covers of functions without variable arguments, which
+ *             other languages can call. What a macro gets may have commas in braces only inside
+ *             parentheses: (&(acu_crop){...}). In a C++20 coroutine, build an op with macros before
+ *             the co_await, not inside it: gcc 11 and 12 do not compile lists there ("array used as
+ *             initializer").
  * Options     Option structs begin with their size. A zero field means its default; NULL instead of
  *             a struct means all defaults. So a struct may grow from one version to the next: the
  *             fields that an older program's struct does not have count as zero, and a newer
