@@ -242,9 +242,16 @@ static void sum_threads(call *c)
 static void sum_seldom(call *c)
 {
     totals t = {0};
-    for (size_t i = 0; i < c->trace.count; i++)
-        if (*c->trace.slices[i].did)
-            add(&t, c->trace.slices[i].name, c->trace.slices[i].end - c->trace.slices[i].at);
+    char name[320];
+    for (size_t i = 0; i < c->trace.count; i++) {
+        const trace_slice *s = &c->trace.slices[i];
+        bool sized = strcmp(s->did, "get") == 0 || strcmp(s->did, "make") == 0;
+        snprintf(name, sizeof name, "%s", s->name);
+        if (sized) /* one line for all sizes */
+            name[strcspn(name, ",")] = 0;
+        if (*s->did)
+            add(&t, name, s->end - s->at);
+    }
     put(c, "seldom", &t, true);
 }
 

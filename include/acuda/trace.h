@@ -15,8 +15,8 @@
  * they submitted and issued, and how long they waited; streams show what ran on them, and when.
  * Submissions in flight and the memory of each device are counters. What is seldom done and takes
  * long is there too, on the thread that did it: opening the driver, a device or a vendor's library,
- * compiling, loading a module (by its name, or its kernels'), getting memory from the driver, and
- * making an executable graph.
+ * closing a device, compiling, loading a module (by its name, or its kernels'), getting memory from
+ * the driver, and making an executable graph.
  *
  * The times on the device come from CUDA's timing events, one before and one behind a part, so they
  * are those of the device's own clock; they are set against the host's clock by what is known for

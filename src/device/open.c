@@ -343,6 +343,24 @@ static acu_status closed_already(const acu_device *device)
                      device->info.ordinal);
 }
 
+/* `opening` held. */
+static void close_locked(acu_device *device, bool last, const acui_close_hooks *h)
+{
+    int ordinal = device->info.ordinal;
+    uint64_t from = acui_trace_from();
+    if (last) {
+        if (h->stop)
+            h->stop();
+        acui_cache_flush();
+    }
+    acu_device_release(device);
+    bool was = acui_error_aside();
+    acui_trace_did(from, "close", "device %d", ordinal);
+    if (last)
+        acui_trace_rest();
+    acui_error_back(was);
+}
+
 acu_status acu_close(acu_device *device)
 {
     ACUI_CHECK(device, DEVICE);
@@ -359,12 +377,7 @@ acu_status acu_close(acu_device *device)
         pthread_mutex_unlock(&opening);
         return closed_already(device);
     }
-    if (last) {
-        if (h.stop)
-            h.stop();
-        acui_cache_flush();
-    }
-    acu_device_release(device);
+    close_locked(device, last, &h);
     pthread_mutex_unlock(&opening);
     return st;
 }

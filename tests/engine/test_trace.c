@@ -508,6 +508,7 @@ static void by_environment(void **state)
     test_close(device); /* brings the file up to date; the trace stays on */
     pf_trace trace = pf_read(file);
     assert_non_null(pf_find(&trace, "submissions", "zeros", NULL));
+    assert_non_null(pf_find(&trace, NULL, "close device 0", NULL));
     pf_free(&trace);
     unlink(file);
     rmdir(folder);

@@ -313,7 +313,6 @@ static void stop(void)
         acui_nap_again(&nap);
         end_threads();
     }
-    acui_trace_rest();
     acui_error_back(was);
 }
 
