@@ -6,9 +6,12 @@
  */
 "use strict";
 
+/* "C++" would be no word: its letter is too short. */
+const lower = (text) => text.toLowerCase().replaceAll("c++", "cpp");
+
 /* The words to look for, as they stand in the index; `stem` shortens "copies" to "copi". */
 function searchWords(query, stem, ignored) {
-  const words = query.toLowerCase().split(/[^a-z0-9_]+/).filter((word) => word.length > 1);
+  const words = lower(query).split(/[^a-z0-9_]+/).filter((word) => word.length > 1);
   const left = words.filter((word) => !ignored.includes(word));
   return [...new Set((left.length ? left : words).map(stem))];
 }
@@ -29,7 +32,7 @@ function pagesWith(table, word) {
 /* How well a heading or a name has the word, as one of the words that it consists of. */
 function fitOf(text, word, stem) {
   let best = 0;
-  for (const piece of text.toLowerCase().split(/[^a-z0-9]+/)) {
+  for (const piece of lower(text).split(/[^a-z0-9]+/)) {
     if (piece === word || stem(piece) === word) return 1;
     if (word.length > 2 && piece.startsWith(word)) best = 0.5;
   }
