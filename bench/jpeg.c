@@ -117,7 +117,7 @@ static void rows(subject *s, const char *by)
     const bench_row many = {.what = "32 in flight, for each", .samples = bench_count(s->b, 20, 2),
                             .warm = 2,
                             .sides = {{"acuda", sample_acuda, s, 0, 0},
-                                      {"TurboJPEG, one thread", sample_turbo, s, 0, 0}}};
+                                      {"TurboJPEG, one thread", sample_turbo, s, 1.0, 0}}};
     const bench_row one = {.what = "one, waited for", .samples = bench_count(s->b, 40, 2),
                            .warm = 2,
                            .sides = {{"acuda", sample_one, s, 0, 0},
