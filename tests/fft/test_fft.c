@@ -308,8 +308,30 @@ static void without_memory(void **state)
     with_end(device);
 }
 
-int main(void)
+static void use_fake(void)
 {
+    with_fake(ACU_VENDOR_CUFFT, "fft/libfake_cufft.so");
+}
+
+/* Each driver call fails once, while the library is loaded, a plan made, and used. */
+static void case_calls(void **state)
+{
+    (void)state;
+    test_fail_each_call(use_fake, transformed);
+}
+
+static void without_a_call(void **state)
+{
+    (void)state;
+    test_software_only();
+    test_in_process("calls");
+}
+
+int main(int argc, char **argv)
+{
+    static const test_case in_process[] = {{"calls", case_calls}};
+    if (argc > 1)
+        return test_run_case(in_process, 1, argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complex_numbers),      cmocka_unit_test(real_numbers),
         cmocka_unit_test(unaligned),
@@ -317,6 +339,7 @@ int main(void)
         cmocka_unit_test(threads_share_a_plan),
         cmocka_unit_test(in_a_graph),           cmocka_unit_test(refusals),
         cmocka_unit_test(failures),             cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_a_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,11 +323,51 @@ static void without_memory(void **state)
     with_end(device);
 }
 
-int main(void)
+static void use_fake(void)
 {
+    with_fake(ACU_VENDOR_CUSPARSE, "sparse/libfake_cusparse.so");
+}
+
+/* A vector, a matrix, chosen places, and a dense one. */
+static acu_op *everything(void)
+{
+    static const int32_t offsets[] = {0, 1, 3}, columns[] = {1, 0, 2};
+    acu_op *o = acu_const(ACU_I32, ACU_SHAPE(3), offsets);
+    acu_op *c = acu_const(ACU_I32, ACU_SHAPE(3), columns), *v = acu_ones(ACU_F32, ACU_SHAPE(3));
+    acu_op *all[] = {
+        acu_csr_matmul(acu_op_retain(o), acu_op_retain(c), acu_op_retain(v), 3,
+                       acu_ones(ACU_F32, ACU_SHAPE(3))),
+        acu_csr_matmul(acu_op_retain(o), acu_op_retain(c), acu_op_retain(v), 3,
+                       acu_ones(ACU_F32, ACU_SHAPE(3, 2))),
+        acu_csr_sddmm(acu_op_retain(o), acu_op_retain(c), acu_ones(ACU_F32, ACU_SHAPE(2, 2)),
+                      acu_ones(ACU_F32, ACU_SHAPE(2, 3))),
+        acu_csr_to_dense(o, c, v, 3)};
+    return acu_op_zip(all, 4, ACU_SITE);
+}
+
+/* Each driver call fails once, while the library is loaded and used. */
+static void case_calls(void **state)
+{
+    (void)state;
+    test_fail_each_call(use_fake, everything);
+}
+
+static void without_a_call(void **state)
+{
+    (void)state;
+    test_software_only();
+    test_in_process("calls");
+}
+
+int main(int argc, char **argv)
+{
+    static const test_case in_process[] = {{"calls", case_calls}};
+    if (argc > 1)
+        return test_run_case(in_process, 1, argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products), cmocka_unit_test(coordinates), cmocka_unit_test(at_places),
         cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated), cmocka_unit_test(refusals),
-        cmocka_unit_test(failures), cmocka_unit_test(without_memory)};
+        cmocka_unit_test(failures), cmocka_unit_test(without_memory),
+        cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
