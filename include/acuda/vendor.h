@@ -22,6 +22,10 @@
  * program names is used there. onnxruntime (infer.h) and TurboJPEG (jpeg.h) are none of NVIDIA's:
  * they run there too.
  *
+ * Who uses a library accepts its licence: of cuBLAS, cuFFT, cuSPARSE, cuSOLVER, NPP and nvJPEG
+ * NVIDIA's for the CUDA Toolkit, of cuDNN NVIDIA's for that; NCCL has an open one. The headers of
+ * those that are not NVIDIA's name theirs.
+ *
  * Where a library is missing, operations that need it fail with NOT_FOUND, and say where it was
  * looked for. A library is opened once for the process and never closed. What acuda makes of it
  * (handles, plans) it makes on its own threads, with temporary memory of its own, and gives it back

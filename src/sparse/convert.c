@@ -128,9 +128,10 @@ static acu_op *plan_sort(acu_planning *p);
 static acu_op *plan_dense(acu_planning *p);
 static acu_op *plan_compress(acu_planning *p);
 static acu_op *plan_blocks(acu_planning *p);
+static acu_op *plan_cut(acu_planning *p);
 static acu_op *plan_product(acu_planning *p);
 
-enum { ROWS, OFFSETS, SORT, DENSE, COMPRESS, BLOCKS, PRODUCT };
+enum { ROWS, OFFSETS, SORT, DENSE, COMPRESS, BLOCKS, CUT, PRODUCT };
 static const kind kinds[] = {
     [ROWS] = {"csr_to_rows", plan_rows, 2, {"offsets", "columns"}, {1, 1}},
     [OFFSETS] = {"coo_to_offsets", plan_offsets, 1, {"rows"}, {1}},
@@ -138,6 +139,7 @@ static const kind kinds[] = {
     [DENSE] = {"coo_to_dense", plan_dense, 3, {"rows", "columns", "values"}, {1, 1, 1}},
     [COMPRESS] = {"dense_to_csr", plan_compress, 1, {"the matrix"}, {2}},
     [BLOCKS] = {"bsr_to_dense", plan_blocks, 3, {"offsets", "columns", "blocks"}, {1, 1, 3}},
+    [CUT] = {"dense_to_bsr", plan_cut, 1, {"the matrix"}, {2}},
     [PRODUCT] = {"bsr_matmul", plan_product, 4, {"offsets", "columns", "blocks", "x"}, {1, 1, 3}},
 };
 
@@ -213,15 +215,32 @@ static acu_op *plan_dense(acu_planning *p)
     return acui_into(p, reshape(p, flat, ACU_SHAPE(r->rows, r->cols)));
 }
 
-/* How many elements come before each row, as i64. */
-static acu_op *offsets_of(const acu_planning *p)
+/* What of a matrix is not 0, in i64: the offsets of its rows, the columns, and the places in the
+ * whole of it. */
+typedef struct compressed {
+    acu_op *offsets, *columns, *places;
+} compressed;
+
+/* How many elements come before each row. */
+static acu_op *offsets_of(const acu_planning *p, acu_op *matrix)
 {
-    acu_op *there = acu_op_convert(acu_op_convert(value(p, 0), ACU_BOOL, p->site), ACU_I64,
-                                   p->site);
+    acu_op *there = acu_op_convert(acu_op_convert(matrix, ACU_BOOL, p->site), ACU_I64, p->site);
     acu_op *counts = acu_op_reduce(ACU_REDUCE_SUM, there, ACU_DIMS(1), p->site);
     acu_op *parts[] = {acu_op_zeros(ACU_I64, ACU_SHAPE(1), p->site),
                        acu_op_scan(ACU_SCAN_SUM, counts, 0, p->site)};
     return acu_op_concat(0, parts, 2, p->site);
+}
+
+/* The first `count` elements, of rows of `cols`. */
+static compressed compress(const acu_planning *p, acu_op *matrix, int64_t cols, int64_t count)
+{
+    acu_op *found = acu_op_nth(acu_op_nonzero(acu_op_retain(matrix), p->site), 0, p->site);
+    acu_op *some = acu_op_slice(found, ACU_SHAPE(0, 0), ACU_SHAPE(count, 2), ACU_NO_STEP, p->site);
+    acu_op *row = acu_op_select(acu_op_retain(some), 1, 0, p->site);
+    acu_op *column = acu_op_dup(acu_op_select(some, 1, 1, p->site), p->site);
+    return (compressed){.offsets = offsets_of(p, matrix),
+                        .places = place(p, row, cols, acu_op_retain(column)),
+                        .columns = column};
 }
 
 static acu_op *plan_compress(acu_planning *p)
@@ -234,13 +253,9 @@ static acu_op *plan_compress(acu_planning *p)
     int64_t most = extent(p, 0, 0) * extent(p, 0, 1);
     if (count < 1 || count > most)
         return refuse(p, k, ACU_ERR_INVALID, 0, "has no such number of elements");
-    acu_op *found = acu_op_nth(acu_op_nonzero(value(p, 0), p->site), 0, p->site);
-    acu_op *some = acu_op_slice(found, ACU_SHAPE(0, 0), ACU_SHAPE(count, 2), ACU_NO_STEP, p->site);
-    acu_op *row = acu_op_select(acu_op_retain(some), 1, 0, p->site);
-    acu_op *column = acu_op_dup(acu_op_select(some, 1, 1, p->site), p->site);
-    acu_op *at = place(p, row, extent(p, 0, 1), acu_op_retain(column));
+    compressed c = compress(p, value(p, 0), extent(p, 0, 1), count);
     acu_op *flat = reshape(p, dense(p, 0), ACU_SHAPE(most));
-    acu_op *all[] = {offsets_of(p), column, acu_op_index_select(flat, 0, at, p->site)};
+    acu_op *all[] = {c.offsets, c.columns, acu_op_index_select(flat, 0, c.places, p->site)};
     return acu_op_zip(all, 3, p->site);
 }
 
@@ -280,6 +295,32 @@ static acu_op *plan_blocks(acu_planning *p)
     all = reshape(p, all, ACU_SHAPE(rows, across, size, size));
     all = acu_op_dup(acu_op_transpose(all, 1, 2, p->site), p->site);
     return acui_into(p, reshape(p, all, ACU_SHAPE(rows * size, cols)));
+}
+
+/* Blocks of a dense matrix: those in which anything is not 0. */
+static acu_op *plan_cut(acu_planning *p)
+{
+    const kind *k = &kinds[CUT];
+    const request *r = p->data;
+    int64_t size = r->cols, count = r->rows;
+    acu_op *failed = check(p, k);
+    if (failed)
+        return failed;
+    int64_t height = extent(p, 0, 0), width = extent(p, 0, 1);
+    if (size < 1 || height % size != 0 || width % size != 0)
+        return refuse(p, k, ACU_ERR_SHAPE, 0, "can not be divided into blocks of this size");
+    int64_t down = height / size, across = width / size;
+    if (count < 1 || count > down * across)
+        return refuse(p, k, ACU_ERR_INVALID, 0, "has no such number of blocks");
+    acu_op *cut = reshape(p, dense(p, 0), ACU_SHAPE(down, size, across, size));
+    cut = acu_op_dup(acu_op_transpose(cut, 1, 2, p->site), p->site);
+    cut = reshape(p, cut, ACU_SHAPE(down * across, size, size));
+    acu_op *there = acu_op_convert(acu_op_convert(acu_op_retain(cut), ACU_BOOL, p->site), ACU_I64,
+                                   p->site);
+    there = acu_op_reduce(ACU_REDUCE_MAX, there, ACU_DIMS(1, 2), p->site);
+    compressed c = compress(p, reshape(p, there, ACU_SHAPE(down, across)), across, count);
+    acu_op *all[] = {c.offsets, c.columns, acu_op_index_select(cut, 0, c.places, p->site)};
+    return acu_op_zip(all, 3, p->site);
 }
 
 /* Each block times its rows of x; and the sums of these along rows of blocks, which is a product
@@ -352,6 +393,11 @@ acu_op *acu_op_bsr_to_dense(acu_op *offsets, acu_op *columns, acu_op *blocks, in
 {
     return make(BLOCKS, (request){.cols = cols}, (acu_op *const[]){offsets, columns, blocks},
                 site);
+}
+
+acu_op *acu_op_dense_to_bsr(acu_op *x, int64_t size, int64_t count, acu_site site)
+{
+    return make(CUT, (request){.rows = count, .cols = size}, &x, site);
 }
 
 acu_op *acu_op_bsr_matmul(acu_op *offsets, acu_op *columns, acu_op *blocks, int64_t cols,

@@ -171,6 +171,43 @@ static void blocks_to_dense(void **state)
     test_leaks_none();
 }
 
+/* And back; one block more than there are. */
+static void dense_to_blocks(void **state)
+{
+    (void)state;
+    static const acu_dtype dtypes[] = {ACU_F32, ACU_F64, ACU_F16};
+    acu_device *device = test_open();
+    for (int k = 0; k < 3; k++) {
+        float full[TALL * LONG], have[BLOCKS * SIZE * SIZE];
+        acu_op *blocks = blocks_of(full, dtypes[k]);
+        acu_tensor *want, *first, *columns;
+        assert_works(acu_sync(device, acu_convert(blocks, ACU_F32), &want));
+        acu_op *x = acu_convert(acu_const(ACU_F32, ACU_SHAPE(TALL, LONG), full), dtypes[k]);
+        acu_op *turned = acu_transpose(acu_dup(acu_transpose(x, 0, 1)), 0, 1);
+        acu_future *future = test_submit(device, acu_dense_to_bsr(turned, SIZE, BLOCKS + 1));
+        assert_works(acu_future_wait(future, ACU_FOREVER));
+        is_indices(device, acu_future_tensor(future, 0), ACU_I64, block_offset, DOWN + 1);
+        acu_op *some = acu_slice(acu_future_tensor(future, 1), ACU_SHAPE(0), ACU_SHAPE(BLOCKS));
+        assert_works(acu_sync(device, acu_dup(some), &columns));
+        is_indices(device, columns, ACU_I64, block_column, BLOCKS);
+        assert_int_equal(acu_tensor_dtype(acu_future_tensor(future, 2)), dtypes[k]);
+        some = acu_slice(acu_future_tensor(future, 2), ACU_SHAPE(0, 0, 0),
+                         ACU_SHAPE(BLOCKS, SIZE, SIZE));
+        assert_works(acu_sync(device, acu_convert(some, ACU_F32), &first));
+        assert_works(acu_read_sync(first, have, sizeof have));
+        float expected[BLOCKS * SIZE * SIZE];
+        assert_works(acu_read_sync(want, expected, sizeof expected));
+        for (int i = 0; i < BLOCKS * SIZE * SIZE; i++)
+            assert_true(have[i] == expected[i]); /* -0, too */
+        acu_tensor_release(first);
+        acu_tensor_release(columns);
+        acu_tensor_release(want);
+        acu_future_release(future);
+    }
+    test_close(device);
+    test_leaks_none();
+}
+
 static void block_product(acu_device *device, acu_dtype dtype, int width)
 {
     float full[TALL * LONG], x[LONG * WIDTH], have[TALL * WIDTH];
@@ -233,6 +270,11 @@ static void refusals(void **state)
             ACU_ERR_INVALID, "no such size");
     REFUSED(acu_dense_to_csr(acu_zeros(ACU_F32, ACU_SHAPE(2, 3)), 7), ACU_ERR_INVALID,
             "no such number of elements");
+    REFUSED(acu_dense_to_bsr(acu_zeros(ACU_F32, ACU_SHAPE(4, 6)), 4, 1), ACU_ERR_SHAPE,
+            "the matrix (f32 [4, 6]) can not be divided into blocks of this size");
+    REFUSED(acu_dense_to_bsr(acu_zeros(ACU_F32, ACU_SHAPE(4, 6)), 0, 1), ACU_ERR_SHAPE, "blocks");
+    REFUSED(acu_dense_to_bsr(acu_zeros(ACU_F32, ACU_SHAPE(4, 6)), 2, 7), ACU_ERR_INVALID,
+            "no such number of blocks");
     REFUSED(acu_bsr_to_dense(indices(ACU_I32, block_offset, DOWN + 1),
                              indices(ACU_I32, block_column, BLOCKS), blocks_of(full, ACU_F32),
                              LONG + 1),
@@ -249,7 +291,9 @@ static acu_op *sorted_rows(void)
 {
     acu_op *op = acu_coo_sort(indices(ACU_I64, row_at, COUNT), indices(ACU_I64, column_at, COUNT),
                               all_values(), COLS);
-    return acu_nth(op, 0);
+    acu_op *cut = acu_dense_to_bsr(acu_ones(ACU_F32, ACU_SHAPE(4, 4)), 2, 3);
+    acu_op *both[] = {acu_nth(op, 0), acu_nth(cut, 2)};
+    return acu_op_zip(both, 2, ACU_SITE);
 }
 
 static void without_memory(void **state)
@@ -267,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_and_offsets), cmocka_unit_test(sorted),
         cmocka_unit_test(to_dense_and_back), cmocka_unit_test(blocks_to_dense),
+        cmocka_unit_test(dense_to_blocks),
         cmocka_unit_test(block_products), cmocka_unit_test(refusals),
         cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
