@@ -118,8 +118,8 @@ ACU_API acu_op *acu_op_bsr_matmul(acu_op *offsets, acu_op *columns, acu_op *bloc
                                   acu_op *x, acu_site site);
 
 /* Yields offsets and columns, of i64, and the blocks of x that have an element that is not 0, of
- * `block_size` rows and columns, of which x has multiples. `count` of them, as acu_dense_to_csr has it.
- * Of a matrix in compressed rows, by way of acu_csr_to_dense. */
+ * `block_size` rows and columns, of which x has multiples. `count` of them, as acu_dense_to_csr has
+ * it. Of a matrix in compressed rows, by way of acu_csr_to_dense. */
 #define acu_dense_to_bsr(x, block_size, count)                                                     \
     acu_op_dense_to_bsr(ACU_OPERAND(x), (block_size), (count), ACU_SITE)
 ACU_API acu_op *acu_op_dense_to_bsr(acu_op *x, int64_t block_size, int64_t count, acu_site site);
