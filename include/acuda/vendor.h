@@ -9,7 +9,7 @@
  * that has a library of a version that acuda can use, and that is not newer than the driver:
  *
  *   1. the `path` in the settings (acu_vendor_configure), else the library's environment variable,
- *      such as ACUDA_CUBLAS, which may also be "off": then nowhere else
+ *      such as ACUDA_CUBLAS, which may also be "off": then nowhere else; or "required", see below
  *   2. what the process has loaded already, by PyTorch for example
  *   3. pip's packages (nvidia-cublas, onnxruntime, ...) in VIRTUAL_ENV and in CONDA_PREFIX, and
  *      CONDA_PREFIX's own folders
@@ -27,10 +27,14 @@
  * those that are not NVIDIA's name theirs.
  *
  * Where a library is missing, operations that need it fail with NOT_FOUND, and say where it was
- * looked for. A library is opened once for the process and never closed. What acuda makes of it
- * (handles, plans) it makes on its own threads, with temporary memory of its own, and gives it back
- * with the device. After acu_device_reset a library that was in use on the device is not used
- * again, because it still refers to the context that went.
+ * looked for. What acuda has kernels for, too (matrix products, Fourier transforms, much of dnn.h),
+ * is done by these, and nvJPEG's work by TurboJPEG, which may take several times as long: unless
+ * the library is required, by the settings or its variable; then such operations fail as well.
+ *
+ * A library is opened once for the process and never closed. What acuda makes of it (handles,
+ * plans) it makes on its own threads, with temporary memory of its own, and gives it back with the
+ * device. After acu_device_reset a library that was in use on the device is not used again, because
+ * it still refers to the context that went.
  */
 #ifndef ACUDA_VENDOR_H
 #define ACUDA_VENDOR_H
@@ -69,9 +73,10 @@ typedef struct acu_vendor_settings {
     size_t size;      /* sizeof(acu_vendor_settings) */
     bool off;         /* do not use it */
     const char *path; /* the library's file; NULL: look for it. BUSY once another one is open */
+    bool required;    /* where it is missing, nothing else does its work */
 } acu_vendor_settings;
 /* Never blocks for long: while a thread looks for the library, it waits. Errors: INVALID (there is
- * no such library, the path is too long), BUSY, ARGUMENTS (the size). */
+ * no such library, the path is too long, off and required), BUSY, ARGUMENTS (the size). */
 ACU_API acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *settings);
 
 /*

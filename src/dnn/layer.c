@@ -209,12 +209,7 @@ acu_op *acui_layer_drop(acui_layer *l, acu_op *failed)
 
 bool acui_layer_by_cudnn(const acu_device *device)
 {
-    if (acui_library_refusal(&acui_library_CUDNN, device))
-        return false;
-    acu_error record = *acui_error(); /* that it is not there is no failure */
-    bool found = acui_library_open(&acui_library_CUDNN) == ACU_OK;
-    *acui_error() = record;
-    return found;
+    return acui_library_preferred(&acui_library_CUDNN, device);
 }
 
 acu_op *acui_layer_call(acui_layer *l, size_t results)

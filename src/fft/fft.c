@@ -104,17 +104,6 @@ static acui_fft describe(acu_shape shape, acu_dtype part, const request *r)
     return fft;
 }
 
-/* Looks for cuFFT, the first time that it is asked for in this process. */
-static bool is_by_cufft(const acu_device *device)
-{
-    if (acui_library_refusal(&acui_library_CUFFT, device))
-        return false;
-    acu_error record = *acui_error(); /* that it is not there is no failure */
-    bool found = acui_library_open(&acui_library_CUFFT) == ACU_OK;
-    *acui_error() = record;
-    return found;
-}
-
 static acu_op *by_own(acu_planning *p, const request *r, acu_dtype part, acu_shape shape,
                       acu_op *out)
 {
@@ -154,7 +143,7 @@ static acu_op *plan(acu_planning *p)
     if (acu_op_status(out, NULL) != ACU_OK || acu_shape_elements(shape) == 0)
         return out;
     bool aligned = is_aligned(p->values[0].tensor, part) && is_aligned(p->out.tensor, part);
-    if (!aligned || !is_by_cufft(p->device))
+    if (!aligned || !acui_library_preferred(&acui_library_CUFFT, p->device))
         return by_own(p, r, part, shape, out);
     acu_op *x = acu_op_take(&p->values[0], p->site);
     if (r->kind == TO_REAL)

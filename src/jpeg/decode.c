@@ -46,17 +46,6 @@ static acu_shape shape_of(const acui_jpeg_wish *w, acu_layout layout)
                              : ACU_SHAPE(3, w->height, w->width);
 }
 
-/* Looks for nvJPEG, the first time that it is asked for in this process. */
-static bool is_by_nvjpeg(const acu_device *device)
-{
-    if (acui_library_refusal(&acui_library_NVJPEG, device))
-        return false;
-    acu_error record = *acui_error(); /* that it is not there is no failure */
-    bool found = acui_library_open(&acui_library_NVJPEG) == ACU_OK;
-    *acui_error() = record;
-    return found;
-}
-
 static acu_op *check(const planned *x)
 {
     acu_planning *p = x->p;
@@ -162,7 +151,7 @@ static acu_op *plan(acu_planning *p)
 {
     planned x = {.p = p};
     memcpy(&x.r, p->data, sizeof x.r);
-    x.by_nvjpeg = is_by_nvjpeg(p->device);
+    x.by_nvjpeg = acui_library_preferred(&acui_library_NVJPEG, p->device);
     acu_op *op = check(&x);
     if (op)
         return op;

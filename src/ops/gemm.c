@@ -214,7 +214,7 @@ static acu_status call(const acui_node *node, CUstream stream, CUdeviceptr scrat
 {
     acui_handles *handles = handles_of(node->device);
     if (!acui_handles_ready(handles))
-        return ACU_OK;
+        return acui_library_required(&acui_library_CUBLAS) ? acui_handles_status(handles) : ACU_OK;
     acui_cublas_handle handle = acui_handles_take(handles);
     acu_status st = call_with(handle, node, stream, scratch, done);
     acui_handles_give(handles, handle);
@@ -247,6 +247,13 @@ static size_t scratch_for(const acu_device *device, const acui_matmul *p)
     return bytes;
 }
 
+static acu_op *fail_instead(acu_op *launch)
+{
+    acu_op *failed = acu_op_fail(acu_last_error()->status, "matmul", launch->site, NULL);
+    acu_op_release(launch);
+    return failed;
+}
+
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
 {
     static const acui_instead cublas = {
@@ -254,17 +261,17 @@ acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launc
     acui_library *library = &acui_library_CUBLAS;
     acui_handles *handles;
     gemm g;
-    if (from->k == 0 || !is_known(from->dtype) || acui_library_refusal(library, device) ||
-        !to_gemm(from, &g))
+    bool required = acui_library_required(library);
+    if (from->k == 0 || !is_known(from->dtype) || !to_gemm(from, &g) ||
+        (!required && acui_library_refusal(library, device)))
         return launch;
-    if (acui_handles_of(library, device, NULL, 0, &handles) != ACU_OK) {
-        acu_op *failed =
-            acu_op_fail(acu_last_error()->status, "matmul", launch->site, NULL);
-        acu_op_release(launch);
-        return failed;
-    }
+    if (acui_handles_of(library, device, NULL, 0, &handles) != ACU_OK)
+        return fail_instead(launch);
     acui_handles_drop(handles); /* they stay */
-    if (!acui_handles_behind(handles) && !acui_handles_ready(handles))
+    if (!acui_handles_behind(handles) && !acui_handles_ready(handles)) {
+        if (required && acui_handles_status(handles) != ACU_OK)
+            return fail_instead(launch);
         return launch;
+    }
     return acui_op_instead(launch, &cublas, scratch_for(device, from));
 }

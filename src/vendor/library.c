@@ -62,14 +62,15 @@ acui_library *acui_library_of(acu_vendor vendor)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *user_says[ACU_VENDOR_COUNT]; /* paths */
-static bool user_off[ACU_VENDOR_COUNT];
+static bool user_off[ACU_VENDOR_COUNT], user_requires[ACU_VENDOR_COUNT];
 
 static void read_environment(void)
 {
     for (int i = 0; i < ACU_VENDOR_COUNT; i++) {
         const char *text = secure_getenv(facts[i].variable);
         user_off[i] = text && strcmp(text, "off") == 0;
-        user_says[i] = text && *text && !user_off[i] ? text : NULL;
+        user_requires[i] = text && strcmp(text, "required") == 0;
+        user_says[i] = text && *text && !user_off[i] && !user_requires[i] ? text : NULL;
     }
 }
 
@@ -243,6 +244,26 @@ const char *acui_library_refusal(acui_library *library, const acu_device *device
     return fits ? NULL : refusals[id].software;
 }
 
+bool acui_library_required(const acui_library *library)
+{
+    pthread_once(&once, read_environment);
+    return atomic_load_explicit(&library->required, memory_order_relaxed) ||
+           (user_requires[library->id] &&
+            !atomic_load_explicit(&library->off, memory_order_relaxed));
+}
+
+bool acui_library_preferred(acui_library *library, const acu_device *device)
+{
+    if (acui_library_required(library))
+        return true;
+    if (acui_library_refusal(library, device))
+        return false;
+    acu_error record = *acui_error(); /* that it is not there is no failure */
+    bool found = acui_library_open(library) == ACU_OK;
+    *acui_error() = record;
+    return found;
+}
+
 acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *settings)
 {
     acu_vendor_settings s;
@@ -251,6 +272,9 @@ acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *se
     if (!is_vendor(vendor))
         return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: %d is no library", (int)vendor);
     acui_library *library = libraries[vendor];
+    if (s.off && s.required)
+        return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: %s is off and required",
+                         facts[vendor].name);
     if (s.path && strlen(s.path) >= sizeof texts_of(library)->asked)
         return acui_fail(ACU_ERR_INVALID, "acu_vendor_configure: the path of %s is too long",
                          facts[vendor].name);
@@ -266,6 +290,7 @@ acu_status acu_vendor_configure(acu_vendor vendor, const acu_vendor_settings *se
         library->missing = false;
         atomic_store_explicit(&library->named, s.path != NULL, memory_order_relaxed);
         atomic_store_explicit(&library->off, s.off, memory_order_relaxed);
+        atomic_store_explicit(&library->required, s.required, memory_order_relaxed);
     }
     pthread_mutex_unlock(&library->lock);
     return st;

@@ -62,7 +62,8 @@ typedef struct acui_library {
     void *library;        /* never closed */
     bool missing;
     int version;
-    _Atomic(bool) off, named; /* read for each operation; relaxed: nothing depends on them */
+    /* Read for each operation; relaxed: nothing depends on them. */
+    _Atomic(bool) off, named, required;
 } acui_library;
 
 /* The libraries, by their number; each is defined where it is wrapped. */
@@ -73,6 +74,11 @@ ACU_VENDORS(ACU_X)
 acui_library *acui_library_of(acu_vendor vendor); /* NULL: there is no such library */
 /* Why operations on the device should not use it, as far as settings say; NULL: they should. */
 const char *acui_library_refusal(acui_library *library, const acu_device *device);
+/* It may not be replaced by kernels of acuda's, even if it is not there. */
+bool acui_library_required(const acui_library *library);
+/* Whether what acuda has kernels for too is done by the library: it is there, or required. Looks
+ * for it, the first time that it is asked for in this process. */
+bool acui_library_preferred(acui_library *library, const acu_device *device);
 const char *acui_library_path(const acui_library *library); /* once it is open */
 /* Open it, unless it is open. Errors: NOT_FOUND, with where it was looked for. Blocks. */
 acu_status acui_library_open(acui_library *library);

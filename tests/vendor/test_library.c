@@ -6,6 +6,9 @@
  */
 #include "support/support.h"
 
+#include <acuda/acuda.h>
+#include <acuda/dnn.h>
+#include <acuda/fft.h>
 #include <acuda/vendor.h>
 
 #include <dlfcn.h>
@@ -214,6 +217,49 @@ static void case_named_once_open(void **state)
     end();
 }
 
+static acu_status multiply(acu_device *device, acu_dtype dtype)
+{
+    acu_op *a = acu_ones(dtype, ACU_SHAPE(4, 4)), *b = acu_ones(dtype, ACU_SHAPE(4, 4));
+    return acu_sync(device, acu_matmul(a, b), NULL);
+}
+
+/* Nothing else does the work of a library that is required, and is not there. */
+static void case_required(void **state)
+{
+    (void)state;
+    test_software_only();
+    begin();
+    setenv("ACUDA_CUBLAS", "required", 1);
+    setenv("ACUDA_CUFFT", "required", 1);
+    setenv("ACUDA_CUDNN", "required", 1);
+    acu_device *device = test_open();
+    assert_fails(multiply(device, ACU_F32), ACU_ERR_NOT_FOUND, "cuBLAS is not looked for");
+    assert_works(multiply(device, ACU_I32)); /* cuBLAS never does these */
+    assert_fails(acu_sync(device, acu_fft(acu_ones(ACU_C64, ACU_SHAPE(8)), 1, ACU_FORWARD), NULL),
+                 ACU_ERR_NOT_FOUND, "cuFFT is not looked for");
+    assert_fails(acu_sync(device, acu_dnn_softmax(acu_ones(ACU_F32, ACU_SHAPE(3, 4)), 1), NULL),
+                 ACU_ERR_NOT_FOUND, "cuDNN is not looked for");
+    /* What the program says counts: off; then a file that is not there, first when it is looked
+     * for, and then when that is known. */
+    acu_vendor_settings settings = {.size = sizeof settings, .off = true};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
+    assert_works(multiply(device, ACU_F32));
+    settings.required = true;
+    assert_fails(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings), ACU_ERR_INVALID,
+                 "cuBLAS is off and required");
+    settings = (acu_vendor_settings){.size = sizeof settings, .path = "/nowhere/libcublas.so",
+                                     .required = true};
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
+    for (int i = 0; i < 2; i++)
+        assert_fails(multiply(device, ACU_F32), ACU_ERR_NOT_FOUND, "/nowhere/libcublas.so");
+    settings.required = false;
+    assert_works(acu_vendor_configure(ACU_VENDOR_CUBLAS, &settings));
+    unsetenv("ACUDA_CUBLAS"); /* which is read once: it still counts */
+    assert_fails(multiply(device, ACU_F32), ACU_ERR_NOT_FOUND, "/nowhere/libcublas.so");
+    test_close(device);
+    end();
+}
+
 static void in_process(void **state)
 {
     test_in_process(*state);
@@ -246,7 +292,8 @@ int main(int argc, char **argv)
                                       {"incomplete", case_incomplete},
                                       {"newer", case_newer_than_the_driver},
                                       {"off", case_off},
-                                      {"named", case_named_once_open}};
+                                      {"named", case_named_once_open},
+                                      {"required", case_required}};
     enum { COUNT = sizeof cases / sizeof *cases };
     if (argc > 1)
         return test_run_case(cases, COUNT, argv[1]);
