@@ -330,12 +330,12 @@ static bool note_value(void *context, acui_point *point, bool caught)
     return true;
 }
 
-/* Behind all of an op of this submission, whose failure other users catch. */
+/* Behind all of an op of this submission, and fail with it, unless something in it catches that. */
 static bool enter_own_op(acui_task *task, const acui_imported *imported)
 {
     const acui_child *child = imported->child;
-    if (child->joined)
-        return true; /* what stands around this use fails with it anyway */
+    if (child->joined) /* what stands around this use fails with it anyway */
+        return enter_range(task, child->begin, child->end);
     acui_task *t = acui_find_task(task->submission, child->begin);
     for (; t && t->first->index < child->end; t = t->next) {
         if (t->first->index < child->begin)
