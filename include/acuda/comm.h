@@ -28,7 +28,9 @@
  *                 Before the first one of a size class NCCL may connect ranks, and submitting one
  *                 then blocks until all ranks have come to it. A send and its receive wait for each
  *                 other on the devices: two ranks must not both send first.
- *   MPI           a rank is a process. Open MPI (4, 5), an MPI with MPICH's ABI (MPICH, Intel MPI,
+ *   MPI           a rank is a device of a process; all processes have as many. With several, what
+ *                 they have is put together, or added up, on the first one, and handed out from
+ *                 there. Open MPI (4, 5), an MPI with MPICH's ABI (MPICH, Intel MPI,
  *                 MVAPICH) or with the standard ABI of MPI 5.0 (libmpi_abi.so.1) is found at run
  *                 time, nothing is linked: what the program has
  *                 loaded, else the library named by ACUDA_MPI, else the one whose mpiexec started
@@ -67,7 +69,9 @@
  *     acu_comm_shrink makes a communicator of those left.
  *   - Ranks that disagree: undefined with MPI, as in MPI, and with NCCL, where they mostly end by
  *     the timeout; in checked mode (acu_comm_options) each rank's op fails, and says who differs in
- *     what. Checking costs another small collective each.
+ *     what. Checking costs another small collective each, and over NCCL the host looks at what that
+ *     has gathered before the collective begins. After that, MPI's communicator can go on; with
+ *     NCCL later collectives fail, too, with the same words.
  */
 #ifndef ACUDA_COMM_H
 #define ACUDA_COMM_H
@@ -107,8 +111,8 @@ typedef enum acu_comm_backend {
 typedef struct acu_comm_options {
     size_t size; /* sizeof(acu_comm_options) */
     acu_comm_backend backend;
-    acu_device *const *devices; /* this process's, one for each of its ranks; at most 64. With MPI:
-                                 * one; with NCCL: as many in each process */
+    acu_device *const *devices; /* this process's, one for each of its ranks; at most 64; as many in
+                                 * each process */
     size_t device_count;
     bool checked;     /* compare each collective over the ranks; all ranks must say the same */
     uint64_t timeout; /* nanoseconds in which an operation must end once it is posted, and in which
@@ -119,10 +123,10 @@ typedef struct acu_comm_options {
 
 /*
  * Make a communicator. All processes must call this, in the same order; blocks until they have. The
- * devices are held until it is closed. Any thread. Errors: INVALID (also ACUDA_COMM), NOT_FOUND (no
- * MPI, no NCCL), NOT_SUPPORTED (several devices with MPI; the launcher started more processes than
- * MPI knows of; MPI was initialised with less than MPI_THREAD_MULTIPLE, or was finalised; checking
- * with NCCL), DRIVER (what MPI or NCCL says, here or in another process), IO (the file), NO_MEMORY,
+ * devices are held until it is closed. Any thread. Errors: INVALID (also ACUDA_COMM; processes with
+ * different numbers of devices), NOT_FOUND (no MPI, no NCCL), NOT_SUPPORTED (the launcher started
+ * more processes than MPI knows of; MPI was initialised with less than MPI_THREAD_MULTIPLE, or was
+ * finalised), DRIVER (what MPI or NCCL says, here or in another process), IO (the file), NO_MEMORY,
  * IN_CALLBACK; DEADLINE (not all came; MPI is not usable by acuda any more, and what NCCL has begun
  * stays until they come, or the process exits).
  */
@@ -222,9 +226,9 @@ typedef struct acu_collective {
  * on each run with the same ranks, and the result is the same on all ranks, to the last bit (with
  * MPI: for what MPI reduces once and hands on, as Open MPI and MPICH do). Integers wrap around.
  *
- * A process with several devices can not SEND or RECEIVE (NOT_SUPPORTED); between them, use
- * acu_copy. Over MPI several sends and receives may be under way at once, so two ranks may each
- * send first; and at most 2^31 - 1 elements at a time.
+ * A process with several devices sends and receives in groups only (below). Over MPI several sends
+ * and receives may be under way at once, so two ranks may each send first; and at most 2^31 - 1
+ * elements at a time.
  *
  * Not in explicit graphs. Errors: INVALID (a rank, an operand that lacks or is not wanted, a
  * layout), SHAPE, DTYPE, DEVICE, NOT_SUPPORTED, LIMIT; of the future: DRIVER (what MPI or NCCL
@@ -241,6 +245,31 @@ static inline acu_op *acui_collective_one(acu_comm *comm, acu_collective_kind ki
     return acu_op_collective(comm, &what, in ? &in : NULL, out ? &out : NULL, in || out ? 1 : 0,
                              site);
 }
+
+/*
+ * Several collectives of one communicator as one op, begun together and in no order: ranks may send
+ * to each other, whoever sends first. So exchanges of any form are made of sends and receives, such
+ * as with both neighbours, or parts of other lengths for each rank:
+ *
+ *     acu_op *ops[] = {acu_comm_send(comm, right, mine), acu_comm_receive(comm, left, theirs)};
+ *     acu_submit(device, acu_comm_group(comm, ops, 2), NULL, &future);
+ *
+ * `ops` (1 to 1024, consumed) are made by acu_op_collective or the macros below, for this
+ * communicator, and are used nowhere else. What one of them writes no other may read or write.
+ * Between two ranks, the first that one sends is the first that the other receives, and so on. With
+ * NCCL all calls are in one of its groups, and all ranks submit the group; with MPI each is posted
+ * when its data is ready.
+ *
+ * With several devices, a process gives a SEND or RECEIVE one operand for each rank that sends to,
+ * or receives from, the one that it names, and NULL for the others. A message between two ranks of
+ * one process must be sent and received in one group.
+ *
+ * Yields what the collectives yield, in their order. In checked mode, messages are not compared.
+ * Errors: those of the collectives; INVALID (an op that is none, or is used elsewhere; operands
+ * that overlap; a message within the process that is not received, or not sent).
+ */
+#define acu_comm_group(comm, ops, count) acu_op_comm_group((comm), (ops), (count), ACU_SITE)
+ACU_API acu_op *acu_op_comm_group(acu_comm *comm, acu_op *const *ops, size_t count, acu_site site);
 
 /* For a process with one rank, in place; x is an ACU_OPERAND. Others, and several ranks, through
  * acu_op_collective. */

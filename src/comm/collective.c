@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Collectives as ops: what each takes, checked before a backend makes ops of it. */
+/* What each collective takes, checked before a backend makes ops of it. */
 #include "comm/comm.h"
 
-#include "base/callback.h"
 #include "base/error.h"
 #include "memory/dtype.h"
 
@@ -33,11 +32,10 @@ static const struct kind {
     [ACU_BARRIER] = {"barrier", NOTHING, ANYWHERE, NOTHING, ANYWHERE, false, false, false, false},
 };
 
-typedef struct request {
-    acu_collective what;
-    uint32_t count;
-    uint8_t in[ACUI_COMM_MOST], out[ACUI_COMM_MOST]; /* 1 + number of the operand; 0: none */
-} request;
+const char *acui_collective_name(acu_collective_kind kind)
+{
+    return kinds[kind].name;
+}
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
@@ -126,8 +124,10 @@ static acu_status check_rank(const acu_comm *comm, const struct kind *k, acui_co
     return out ? check_one(comm, k, c, i, out, whole ? whole : k->out) : ACU_OK;
 }
 
-static acu_status check_what(const acu_comm *comm, const struct kind *k, const acu_collective *w)
+static acu_status check_what(const acu_comm *comm, const struct kind *k, const acui_collective *c,
+                             bool grouped)
 {
+    const acu_collective *w = &c->what;
     if (k->reduces && w->reduction != ACU_REDUCE_SUM && w->reduction != ACU_REDUCE_PROD &&
         w->reduction != ACU_REDUCE_MIN && w->reduction != ACU_REDUCE_MAX)
         return acui_fail(ACU_ERR_INVALID, "%s: reduction %d is none of sum, prod, min and max",
@@ -135,121 +135,37 @@ static acu_status check_what(const acu_comm *comm, const struct kind *k, const a
     if (k->rooted && (w->rank < 0 || w->rank >= comm->ranks))
         return acui_fail(ACU_ERR_INVALID, "%s: there is no rank %d among %d", k->name, w->rank,
                          comm->ranks);
-    bool message = w->kind == ACU_SEND || w->kind == ACU_RECEIVE;
-    if (message && (comm->backend == ACU_COMM_PROCESS || comm->device_count > 1))
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: a process with several devices has none; "
-                         "between them, use acu_copy", k->name);
+    if (acui_is_message(c) && !grouped &&
+        (comm->backend == ACU_COMM_PROCESS || comm->device_count > 1))
+        return acui_fail(ACU_ERR_NOT_SUPPORTED, "%s: a process with several devices, or alone, "
+                         "sends and receives in groups (acu_comm_group)", k->name);
     return ACU_OK;
 }
 
-static acu_status check(acu_comm *comm, const struct kind *k, acui_collective *c)
+/* In a group, a message may be of some of this process's ranks. */
+static bool takes_part(const acui_collective *c, size_t i, bool grouped)
 {
+    return !grouped || !acui_is_message(c) || c->in[i] || c->out[i];
+}
+
+acu_status acui_collective_check(acu_comm *comm, acui_collective *c, bool grouped)
+{
+    const struct kind *k = &kinds[c->what.kind];
+    bool any = c->what.kind == ACU_BARRIER;
     if (atomic_load(&comm->closed))
         return acui_fail(ACU_ERR_INVALID, "%s: the communicator was closed before the op was "
                          "submitted", k->name);
-    ACUI_TRY(check_what(comm, k, &c->what));
-    if (c->what.kind == ACU_BARRIER)
-        return ACU_OK;
+    ACUI_TRY(check_what(comm, k, c, grouped));
     for (size_t i = 0; i < c->count; i++)
-        ACUI_TRY(check_rank(comm, k, c, i));
-    return ACU_OK;
-}
-
-/* ---- the op ---------------------------------------------------------------------------------- */
-
-/* The operands, behind the work. `at` as in a request. */
-static acu_op *passed_on(acu_planning *p, const request *r, const uint8_t *at, acu_op *work)
-{
-    acu_op *list[ACUI_COMM_MOST];
-    size_t n = 0;
-    for (size_t i = 0; i < r->count; i++)
-        if (at[i])
-            list[n++] = acu_op_take(&p->values[at[i] - 1], p->site);
-    acu_op *all = acu_op_zip(list, n, p->site);
-    return work ? acu_op_after(all, work, p->site) : all;
-}
-
-static acu_op *plan(acu_planning *p)
-{
-    request r;
-    memcpy(&r, p->data, sizeof r);
-    acu_comm *comm = p->user;
-    const struct kind *k = &kinds[r.what.kind];
-    acui_collective c = {.what = r.what, .count = r.count};
-    bool any_out = false, any = false;
-    for (size_t i = 0; i < r.count; i++) {
-        c.in[i] = r.in[i] ? &p->values[r.in[i] - 1] : NULL;
-        c.out[i] = r.out[i] ? &p->values[r.out[i] - 1] : NULL;
-        any_out |= r.out[i] != 0;
-        any |= r.in[i] || r.out[i];
-    }
-    acu_status status = check(comm, k, &c);
-    if (status != ACU_OK)
-        return acu_op_fail(status, k->name, p->site, NULL);
-    acu_op *work = comm->backend == ACU_COMM_NCCL  ? acui_collective_nccl(comm, &c, p->site)
-                   : comm->backend == ACU_COMM_MPI ? acui_collective_message(comm, &c, p->site)
-                                                   : acui_collective_here(comm, &c, p->site);
+        if (takes_part(c, i, grouped)) {
+            ACUI_TRY(check_rank(comm, k, c, i));
+            any = true;
+        }
     if (!any)
-        return work ? work : acu_op_zip(NULL, 0, p->site);
-    return passed_on(p, &r, any_out ? r.out : r.in, work);
-}
-
-static size_t add_operand(acu_op *const *from, size_t i, acu_op **list, size_t n, uint8_t *at)
-{
-    *at = 0;
-    if (!from || !from[i])
-        return n;
-    list[n] = from[i];
-    *at = (uint8_t)(n + 1);
-    return n + 1;
-}
-
-static acu_op *refused(acu_op *const *in, acu_op *const *out, size_t count, acu_site site,
-                       const char *format, ...) ACU_PRINTF(5, 6);
-static acu_op *refused(acu_op *const *in, acu_op *const *out, size_t count, acu_site site,
-                       const char *format, ...)
-{
-    char text[200];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    for (size_t i = 0; i < count; i++) { /* consumed all the same */
-        acu_op_release(in ? in[i] : NULL);
-        acu_op_release(out ? out[i] : NULL);
-    }
-    return acu_op_fail(ACU_ERR_INVALID, "collective", site, "%s", text);
-}
-
-static void drop(void *comm)
-{
-    acui_comm_drop(comm);
-}
-
-acu_op *acu_op_collective(acu_comm *comm, const acu_collective *what, acu_op *const *in,
-                          acu_op *const *out, size_t count, acu_site site)
-{
-    request r = {.count = (uint32_t)count};
-    acu_op *list[2 * ACUI_COMM_MOST];
-    size_t n = 0;
-    if (!acui_object_is(comm, ACU_OBJECT_COMM) || atomic_load(&comm->closed))
-        return refused(in, out, count, site, "the communicator is none, or was closed");
-    if (!what || (unsigned)what->kind >= ACU_COLLECTIVE_COUNT || what->reserved[0] ||
-        what->reserved[1])
-        return refused(in, out, count, site, "there is no such collective");
-    const char *name = kinds[what->kind].name;
-    size_t wanted = what->kind == ACU_BARRIER ? 0 : comm->device_count;
-    if (count != wanted)
-        return refused(in, out, count, site, "%s takes %zu operands, one for each of this "
-                       "process's ranks, not %zu", name, wanted, count);
-    for (size_t i = 0; i < count; i++) {
-        n = add_operand(out, i, list, n, &r.out[i]);
-        n = add_operand(in, i, list, n, &r.in[i]);
-    }
-    r.what = *what;
-    acu_custom custom = {.name = name, .fn = plan, .data = &r, .bytes = sizeof r};
-    custom.user = (acu_user){acui_object_retain(comm), drop};
-    return acu_op_custom(custom, list, n, site);
+        return acui_fail(ACU_ERR_INVALID, "%s: no rank has an operand", k->name);
+    int64_t facts[ACUI_FACTS] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
+    memcpy(c->facts, facts, sizeof facts);
+    return ACU_OK;
 }
 
 acu_elementwise acui_reduction_op(acu_reduction reduction)

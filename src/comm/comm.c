@@ -79,13 +79,27 @@ static acu_status make_turn(acu_comm *comm)
     return status;
 }
 
+/* The processes have as many devices each. */
+static acu_status number_by_mpi(acu_comm *comm)
+{
+    int64_t mine = (int64_t)comm->device_count;
+    ACUI_TRY(acui_comm_tell(comm, &mine, 1, comm->timeout));
+    for (int i = 1; i < comm->mpi_ranks; i++)
+        if (comm->told[1 + i] != comm->told[1])
+            return acui_fail(ACU_ERR_INVALID, "acu_comm_open: process %d has %lld devices, and "
+                             "process 0 has %lld: all take as many", i,
+                             (long long)comm->told[1 + i], (long long)comm->told[1]);
+    comm->rank = comm->mpi_rank * (int)comm->device_count;
+    comm->ranks = comm->mpi_ranks * (int)comm->device_count;
+    return ACU_OK;
+}
+
 static acu_status open_mpi(acu_comm *comm)
 {
     comm->backend = ACU_COMM_MPI;
-    if (comm->device_count != 1)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_comm_open: with MPI a process has one device, "
-                         "not %zu: start a process for each", comm->device_count);
-    return comm->mpi ? ACU_OK : acui_comm_join(comm, comm->timeout);
+    if (!comm->mpi)
+        ACUI_TRY(acui_comm_join(comm, comm->timeout));
+    return number_by_mpi(comm);
 }
 
 /* MPI that did not start the processes takes each for a world of its own. */
@@ -153,14 +167,14 @@ static acu_status all_agree(acu_comm *comm, bool mine, bool *all)
     return ACU_OK;
 }
 
-/* The processes have as many devices each. */
-static void number_ranks(acu_comm *comm, const opening *x)
+static acu_status number_ranks(acu_comm *comm, const opening *x)
 {
     int each = (int)comm->device_count;
-    int process = comm->mpi ? comm->rank : x->launched.rank;
-    int processes = comm->mpi ? comm->mpi_ranks : x->launched.ranks < 1 ? 1 : x->launched.ranks;
-    comm->rank = process * each;
-    comm->ranks = processes * each;
+    if (comm->mpi)
+        return number_by_mpi(comm);
+    comm->rank = x->launched.rank * each;
+    comm->ranks = (x->launched.ranks < 1 ? 1 : x->launched.ranks) * each;
+    return ACU_OK;
 }
 
 /* If one process can not, none does. */
@@ -180,10 +194,7 @@ static acu_status open_nccl(acu_comm *comm, const opening *x)
         return status != ACU_OK ? acui_error_restore(&record)
                                 : acui_fail(ACU_ERR_NOT_FOUND, "acu_comm_open: another process "
                                             "has no NCCL");
-    number_ranks(comm, x);
-    if (comm->checked && comm->ranks > (int)comm->device_count)
-        return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_comm_open: over NCCL, collectives of several "
-                         "processes can not be checked; use MPI meanwhile (ACUDA_COMM=mpi)");
+    ACUI_TRY(number_ranks(comm, x));
     status = acui_nccl_open(comm, &meeting, comm->timeout);
     record = *acui_error();
     if (status == ACU_ERR_DEADLINE)
@@ -206,10 +217,12 @@ static acu_status open_best(acu_comm *comm, const opening *x)
     acu_status status = open_nccl(comm, x);
     if (status == ACU_OK || status == ACU_ERR_DEADLINE || (several && !comm->mpi))
         return status;
-    comm->rank = comm->mpi ? comm->rank / (int)comm->device_count : 0;
-    comm->ranks = comm->mpi ? comm->mpi_ranks : (int)comm->device_count;
+    if (comm->mpi)
+        return open_mpi(comm);
+    comm->rank = 0;
+    comm->ranks = (int)comm->device_count;
     comm->backend = ACU_COMM_PROCESS;
-    return comm->mpi ? open_mpi(comm) : ACU_OK;
+    return ACU_OK;
 }
 
 static acu_status open_backend(acu_comm *comm, const opening *x)

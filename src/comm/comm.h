@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Communicators. comm.c makes them, launch.c reads the launcher's variables, collective.c checks
- * collectives and makes ops of them: by process.c, from acuda's own ops; by nccl.c, which calls
- * NCCL (nccl.h); or by message.c, which hands them to the thread that calls MPI (thread.c, mpi.h).
+ * collectives and group.c makes ops of them: by process.c, from acuda's own ops; by nccl.c, which
+ * calls NCCL (nccl.h); or by message.c, which hands them to the thread that calls MPI (thread.c,
+ * mpi.h), behind spread.c where a process has several devices.
  */
 #ifndef ACUI_COMM_COMM_H
 #define ACUI_COMM_COMM_H
@@ -38,7 +39,7 @@ struct acu_comm {
 
     /* With MPI, also where that only made NCCL's communicator. */
     const acui_mpi *mpi; /* NULL: not joined */
-    int mpi_ranks;       /* processes */
+    int mpi_rank, mpi_ranks; /* processes */
     /* The rest: thread.c and requests.c, under their lock, or by the thread alone. */
     uintptr_t handle; /* MPI's communicator */
     acui_request *first, *last;   /* to be posted, in order; lock */
@@ -57,19 +58,57 @@ typedef struct acui_collective {
     acu_collective what;
     acu_dtype dtype;
     int64_t part;
+    int tag;                   /* of a message by MPI */
+    bool quiet;                /* it is not compared, in checked mode */
+    int64_t facts[ACUI_FACTS]; /* what the program submitted */
     size_t count;                          /* ranks of this process */
     const acu_val *in[ACUI_COMM_MOST];     /* NULL: in place, or nothing */
     const acu_val *out[ACUI_COMM_MOST];    /* NULL: nothing */
 } acui_collective;
 
-/* process.c: the ops that do it; consumes nothing of the values. NULL: nothing is to be done. */
-acu_op *acui_collective_here(acu_comm *comm, const acui_collective *c, acu_site site);
-/* message.c: the same by MPI. */
-acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site);
-acu_elementwise acui_reduction_op(acu_reduction reduction); /* ACU_OP_ADD, ... */
+static inline bool acui_is_message(const acui_collective *c)
+{
+    return c->what.kind == ACU_SEND || c->what.kind == ACU_RECEIVE;
+}
 
-/* nccl.c: the same by NCCL. */
-acu_op *acui_collective_nccl(acu_comm *comm, const acui_collective *c, acu_site site);
+/* collective.c */
+const char *acui_collective_name(acu_collective_kind kind);
+/* Whether the operands are right; notes dtype, part and facts. `grouped`: it is part of a group. */
+acu_status acui_collective_check(acu_comm *comm, acui_collective *c, bool grouped);
+
+/* facts.c: whether all processes say the same, of `each` ranks; if not, the text says who differs
+ * from rank 0. */
+bool acui_facts_agree(const int64_t *all, int processes, int each, char *text, size_t bytes);
+
+/* group.c: the op of one. `quiet`: it is not compared, in checked mode. */
+acu_op *acui_op_collective(acu_comm *comm, const acu_collective *what, bool quiet,
+                           acu_op *const *in, acu_op *const *out, size_t count, acu_site site);
+
+/* The ops that do several of them, at once; they consume nothing of the values. NULL: nothing is to
+ * be done. */
+acu_op *acui_collectives_here(acu_comm *comm, const acui_collective *c, size_t n, acu_site site);
+acu_op *acui_collectives_nccl(acu_comm *comm, const acui_collective *c, size_t n, acu_site site);
+acu_op *acui_collectives_mpi(acu_comm *comm, const acui_collective *c, size_t n, acu_site site);
+
+/* process.c: the tensor, or a dense copy of it on its device. */
+acu_op *acui_dense_value(const acu_tensor *t, acu_site site);
+
+/* local.c: those of a group between devices of this process, as copies that are appended to the
+ * list, which has room for the most that there may be. */
+acu_status acui_messages_here(const acu_comm *comm, const acui_collective *c, size_t n,
+                              acu_op **list, size_t *count, acu_site site);
+size_t acui_messages_most(const acui_collective *c, size_t n);
+/* Whether it is a message of local rank `own`, and the other one is of this process too. */
+bool acui_message_is_here(const acu_comm *comm, const acui_collective *c, size_t own);
+/* All of a list; NULL: it is empty. Unless the status is OK it is dropped, and an op that fails. */
+acu_op *acui_all_of(acu_op **list, size_t count, acu_status status, acu_site site);
+
+/* message.c: one by MPI, of a process with one operand. `rank` is that of a process. */
+acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site);
+/* spread.c: the same for a process with several devices. */
+acu_op *acui_collective_spread(acu_comm *comm, const acui_collective *c, acu_site site);
+
+acu_elementwise acui_reduction_op(acu_reduction reduction); /* ACU_OP_ADD, ... */
 
 /* ---- requests.c ---- */
 
@@ -79,7 +118,8 @@ struct acui_request {
     _Atomic(int) refs;
     acu_comm *comm; /* a reference */
     acui_mpi_post post;
-    int64_t facts[ACUI_FACTS]; /* to compare with the other ranks' */
+    bool compared;             /* its facts, with the other ranks' */
+    int64_t facts[ACUI_FACTS];
     acu_site site;
     acu_buffer *held[2]; /* what MPI reads and writes, from the post on */
 

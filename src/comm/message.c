@@ -107,7 +107,7 @@ static acu_op *received_part(const acu_comm *comm, const acui_collective *c, acu
                              bool widened, acu_site site)
 {
     const acu_tensor *t = c->out[0]->tensor;
-    int64_t n = c->part, at = comm->rank * n;
+    int64_t n = c->part, at = comm->mpi_rank * n;
     x = acu_op_slice(acu_op_flatten(x, site), ACU_SHAPE(0), ACU_SHAPE(n), ACU_NO_STEP, site);
     if (widened)
         x = acu_op_convert(acu_op_to_device(acu_tensor_device(t), x, site), acu_tensor_dtype(t),
@@ -146,10 +146,11 @@ static acui_request *new_request(acu_comm *comm, const acui_collective *c, bool 
                               .reduction = c->what.reduction,
                               .dtype = widened ? ACU_F32 : acui_part_of(c->dtype),
                               .rank = c->what.rank,
-                              .is_root = c->what.rank == comm->rank,
+                              .tag = c->tag,
+                              .is_root = c->what.rank == comm->mpi_rank,
                               .count = (int)c->part * parts_of(c)};
-    int64_t facts[ACUI_FACTS] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
-    memcpy(r->facts, facts, sizeof facts);
+    r->compared = comm->checked && !c->quiet && !acui_is_message(c);
+    memcpy(r->facts, c->facts, sizeof r->facts);
     static char there; /* set to the address once that is known */
     r->post.in = c->in[0] ? &there : NULL;
     r->post.out = c->out[0] ? &there : NULL;
@@ -170,13 +171,12 @@ static acu_op *posting(acu_comm *comm, acui_request *r, acu_op *in, acu_op *out,
     return acui_op_own_host(acu_op_host(hand_over, (acu_user){r, drop}, args, n, site));
 }
 
-/* The op that ends with the request. MPI still reads `in`, or writes `out`: it uses both. */
-static acu_op *awaiting(acui_request *r, acu_op *posted, bool in, bool out, acu_site site)
+/* The op that ends with the request, given what the op that posts yields. MPI still reads `in`, or
+ * writes `out`: it uses both. */
+static acu_op *awaiting(acui_request *r, acu_op **parts, bool in, bool out, acu_site site)
 {
-    acu_op *parts[3];
-    acu_arg args[2];
-    size_t n = 0, count = (size_t)in + out + 1;
-    acu_op_unzip(posted, parts, count, site);
+    acu_arg args[2] = {{0}};
+    size_t n = 0;
     if (out)
         args[n] = acu_arg_op(parts[n], ACU_UPDATE), n++;
     if (in)
@@ -188,27 +188,151 @@ static acu_op *awaiting(acui_request *r, acu_op *posted, bool in, bool out, acu_
     return x;
 }
 
-acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site)
+/* A collective under way. All of a group are posted before any is waited for: a submission goes
+ * through its host ops one by one. */
+typedef struct message {
+    acui_collective c;
+    bool widened;
+    acui_request *r;
+    acu_op *posted; /* or why it could not be */
+    size_t parts;   /* how many values that yields */
+} message;
+
+/* What MPI writes to. Where nothing of it is read, its contents do not matter. */
+static acu_op *target(const message *m, acu_site site)
 {
-    bool widened = is_widened(comm, c);
-    acu_status status = check(comm, c, widened);
-    if (status != ACU_OK)
-        return acu_op_fail(status, "collective", site, NULL);
-    acui_request *r = new_request(comm, c, widened, site);
-    if (!r) {
-        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a collective");
-        return acu_op_fail(ACU_ERR_NO_MEMORY, "collective", site, NULL);
+    const acu_val *in = m->c.in[0], *out = m->c.out[0];
+    if (is_moved(&m->c))
+        return staged_whole(out, m->widened, site);
+    if (!m->widened || !in || acu_tensor_host(out->tensor))
+        return staged(out, m->widened, site);
+    acu_op *x = acu_op_empty(ACU_F32, acu_tensor_shape(out->tensor), site);
+    return acu_op_to_host(acu_op_on(acu_tensor_device(out->tensor), x, site), site);
+}
+
+static void begin(message *m, acu_comm *comm, acu_site site)
+{
+    const acu_val *in = m->c.in[0], *out = m->c.out[0];
+    m->widened = is_widened(comm, &m->c);
+    acu_status status = check(comm, &m->c, m->widened);
+    if (status == ACU_OK && !(m->r = new_request(comm, &m->c, m->widened, site)))
+        status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a collective");
+    if (status != ACU_OK) {
+        m->posted = acu_op_fail(status, "collective", site, NULL);
+        return;
     }
-    const acu_val *in = c->in[0], *out = c->out[0];
     bool reads_out = !in || !acu_tensor_host(out ? out->tensor : in->tensor);
-    acu_op *to = !out           ? NULL
-                 : is_moved(c) ? staged_whole(out, widened, site)
-                               : staged(out, widened, site);
-    acu_op *posted = posting(comm, r, in ? staged(in, widened, site) : NULL, to, reads_out, site);
-    acu_op *over = awaiting(r, posted, in, out, site);
+    acu_op *to = out ? target(m, site) : NULL;
+    m->posted = posting(comm, m->r, in ? staged(in, m->widened, site) : NULL, to, reads_out, site);
+    m->parts = (size_t)(in != NULL) + (out != NULL) + 1;
+}
+
+static acu_op *end(const message *m, acu_comm *comm, acu_op **parts, acu_site site)
+{
+    const acu_val *in = m->c.in[0], *out = m->c.out[0];
+    acu_op *over = awaiting(m->r, parts, in, out, site);
     if (!out)
         return over;
     over = acu_op_nth(over, 0, site);
-    return is_moved(c) ? received_part(comm, c, over, widened, site)
-                       : received(out, over, widened, site);
+    return is_moved(&m->c) ? received_part(comm, &m->c, over, m->widened, site)
+                           : received(out, over, m->widened, site);
+}
+
+acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site)
+{
+    message m = {.c = *c};
+    acu_op *parts[3];
+    begin(&m, comm, site);
+    if (!m.r)
+        return m.posted;
+    acu_op_unzip(m.posted, parts, m.parts, site);
+    return end(&m, comm, parts, site);
+}
+
+/* ---- several --------------------------------------------------------------------------------- */
+
+/* What local rank `own` has of a message. */
+static acui_collective one_message(const acu_comm *comm, const acui_collective *c, size_t own)
+{
+    int each = (int)comm->device_count, other = c->what.rank % each;
+    acui_collective m = {.what = c->what, .dtype = c->dtype, .part = c->part, .count = 1};
+    m.what.rank = c->what.rank / each;
+    m.in[0] = c->in[own];
+    m.out[0] = c->out[own];
+    m.tag = c->what.kind == ACU_SEND ? (int)own * ACUI_COMM_MOST + other
+                                     : other * ACUI_COMM_MOST + (int)own;
+    return m;
+}
+
+typedef struct several {
+    acu_comm *comm;
+    acu_site site;
+    message *messages;
+    acu_op **parts, **list;
+    size_t count, listed;
+} several;
+
+/* Of a process with several devices, collectives are more than one request each. */
+static void add(several *w, const acui_collective *c)
+{
+    bool alone = w->comm->device_count == 1;
+    if (!acui_is_message(c) && alone)
+        w->messages[w->count++] = (message){.c = *c};
+    else if (!acui_is_message(c))
+        w->list[w->listed++] = acui_collective_spread(w->comm, c, w->site);
+    for (size_t i = 0; i < c->count && acui_is_message(c); i++)
+        if ((c->in[i] || c->out[i]) && (alone || !acui_message_is_here(w->comm, c, i)))
+            w->messages[w->count++] = (message){.c = one_message(w->comm, c, i)};
+}
+
+/* Posts all, then waits for all. */
+static acu_op *post_all(several *w)
+{
+    size_t count = 0, at = 0;
+    bool failed = false;
+    for (size_t k = 0; k < w->count; k++) {
+        begin(&w->messages[k], w->comm, w->site);
+        w->parts[k] = w->messages[k].posted;
+        count += w->messages[k].parts;
+        failed |= !w->messages[k].r;
+    }
+    acu_op *posted = acu_op_zip(w->parts, w->count, w->site);
+    for (size_t k = 0; k < w->count && failed; k++)
+        if (w->messages[k].r)
+            acui_request_drop(w->messages[k].r); /* nothing will wait for it */
+    if (failed)
+        return posted;
+    acu_op_unzip(posted, w->parts, count, w->site);
+    for (size_t k = 0; k < w->count; k++) {
+        const message *m = &w->messages[k];
+        w->list[w->listed++] = end(m, w->comm, w->parts + at, w->site);
+        at += m->parts;
+    }
+    return NULL;
+}
+
+acu_op *acui_collectives_mpi(acu_comm *comm, const acui_collective *c, size_t n, acu_site site)
+{
+    size_t most = n + acui_messages_most(c, n);
+    if (n == 1 && !acui_is_message(c))
+        return comm->device_count == 1 ? acui_collective_message(comm, c, site)
+                                       : acui_collective_spread(comm, c, site);
+    several w = {.comm = comm, .site = site, .messages = ACUI_NEW_ARRAY(message, most),
+                 .parts = ACUI_NEW_ARRAY(acu_op *, 3 * most),
+                 .list = ACUI_NEW_ARRAY(acu_op *, 2 * most)};
+    acu_status status = w.messages && w.parts && w.list
+                            ? ACU_OK
+                            : acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan a group");
+    if (status == ACU_OK && comm->device_count > 1)
+        status = acui_messages_here(comm, c, n, w.list, &w.listed, site);
+    for (size_t k = 0; k < n && status == ACU_OK; k++)
+        add(&w, &c[k]);
+    acu_op *failed = status == ACU_OK && w.count ? post_all(&w) : NULL;
+    if (failed)
+        w.list[w.listed++] = failed;
+    acu_op *all = acui_all_of(w.list, w.listed, status, site);
+    acui_free(w.messages);
+    acui_free(w.parts);
+    acui_free(w.list);
+    return all;
 }

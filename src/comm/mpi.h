@@ -17,6 +17,7 @@ typedef struct acui_mpi_post {
     acu_reduction reduction;
     acu_dtype dtype;
     int rank;       /* the root, or the other rank */
+    int tag;        /* of a send or receive */
     bool is_root;   /* this rank is that root */
     int count;      /* elements of one rank's part */
     const void *in; /* NULL: in place */

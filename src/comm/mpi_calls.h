@@ -156,10 +156,10 @@ static int post(uintptr_t comm, const acui_mpi_post *p, uintptr_t *request)
                             p->rank, c, &made);
         break;
     case ACU_SEND:
-        code = mpi.Isend(p->in, n, type, p->rank, 0, c, &made);
+        code = mpi.Isend(p->in, n, type, p->rank, p->tag, c, &made);
         break;
     case ACU_RECEIVE:
-        code = mpi.Irecv(p->out, n, type, p->rank, 0, c, &made);
+        code = mpi.Irecv(p->out, n, type, p->rank, p->tag, c, &made);
         break;
     case ACU_BARRIER:
         code = mpi.Ibarrier(c, &made);

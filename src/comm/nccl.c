@@ -151,10 +151,9 @@ static char *address(const acu_val *value)
 }
 
 /* The i-th rank's part; its values begin at *at. */
-static part part_of(const acui_nccl_request *r, size_t i, const acu_val *values, size_t *at,
-                    CUstream stream)
+static part part_of(const acui_nccl_request *r, const acui_collective *c, size_t i,
+                    const acu_val *values, size_t *at, CUstream stream)
 {
-    const acui_collective *c = &r->c;
     const acui_nccl_rank *rank = &r->comm->nccl->ranks[i];
     part p = {.c = c, .comm = r->comm, .rank = r->comm->rank + (int)i, .handle = rank->handle,
               .stream = stream, .n = (size_t)c->part};
@@ -228,6 +227,20 @@ static acu_status join(const streams *s)
     return ACU_OK;
 }
 
+/* One collective, of all ranks of this process; its values begin at *at. */
+static int call_one(const acui_nccl_request *r, const acui_collective *c, const streams *s,
+                    const acu_val *values, size_t *at)
+{
+    int said = 0;
+    for (size_t i = 0; i < r->comm->device_count && said == 0; i++) {
+        CUstream own = r->comm->nccl->ranks[i].stream;
+        part p = part_of(r, c, i, values, at, i < s->own ? s->op : own);
+        if (!acui_is_message(c) || p.in) /* else the rank has no part in it */
+            said = call(&p);
+    }
+    return said;
+}
+
 static acu_status call_all(acui_nccl_request *r, CUstream stream, const acu_val *values)
 {
     acu_comm *comm = r->comm;
@@ -235,12 +248,8 @@ static acu_status call_all(acui_nccl_request *r, CUstream stream, const acu_val 
     size_t at = 0;
     ACUI_TRY(fork(&s));
     int said = acui_nccl.group_start();
-    for (size_t i = 0; i < comm->device_count && said == 0; i++) {
-        CUstream own = comm->nccl->ranks[i].stream;
-        part p = part_of(r, i, values, &at, i < s.own ? stream : own);
-        if (r->c.part || r->c.what.kind == ACU_BARRIER)
-            said = call(&p);
-    }
+    for (size_t k = 0; k < r->count && said == 0; k++)
+        said = call_one(r, &r->c[k], &s, values, &at);
     int end = acui_nccl.group_end();
     ACUI_TRY(acui_nccl_fail("NCCL", said ? said : end, comm->nccl->ranks[0].handle));
     return join(&s);
@@ -304,26 +313,26 @@ static acu_status begin(void *user, acu_device *device, acui_point **behind)
 /* What is under construction. */
 typedef struct work {
     acu_comm *comm;
-    const acui_collective *c;
-    acu_dtype dtype; /* by NCCL */
     acu_site site;
-    acu_arg args[3 * ACUI_COMM_MOST + 1];
-    acu_op *parts[3 * ACUI_COMM_MOST + 1], *list[ACUI_COMM_MOST];
-    const acu_val *copied[3 * ACUI_COMM_MOST + 1]; /* where an argument's result goes; NULL: it is
-                                                    * there */
+    acu_arg *args;
+    acu_op **parts, **list;
+    /* Of each argument: where its result goes, by way of a copy; NULL: it is there. */
+    const acu_val **copied;
+    const acui_collective **of; /* to what it belongs */
     size_t count;
 } work;
 
 /* The tensor as NCCL can take it: on its device, dense, of a type that NCCL has. */
-static acu_op *staged(const work *w, size_t i, const acu_val *v, bool *is_copy)
+static acu_op *staged(const work *w, const acui_collective *c, size_t i, const acu_val *v,
+                      bool *is_copy)
 {
     acu_op *x = acu_op_value(v->tensor, w->site);
     bool host = acu_tensor_host(v->tensor) != NULL;
     *is_copy = true;
     if (host)
         x = acu_op_to_device(w->comm->devices[i], x, w->site);
-    if (w->dtype != w->c->dtype)
-        return acu_op_convert(x, w->dtype, w->site);
+    if (dtype_by_nccl(c) != c->dtype)
+        return acu_op_convert(x, dtype_by_nccl(c), w->site);
     if (host)
         return x;
     if (!acu_tensor_dense(v->tensor))
@@ -332,37 +341,59 @@ static acu_op *staged(const work *w, size_t i, const acu_val *v, bool *is_copy)
     return x;
 }
 
-static void add(work *w, acu_op *x, acu_access access, const acu_val *copied_to)
+static void add(work *w, const acui_collective *c, acu_op *x, acu_access access,
+                const acu_val *copied_to)
 {
+    w->of[w->count] = c;
     w->copied[w->count] = copied_to;
     w->args[w->count++] = acu_arg_op(x, access);
 }
 
 /* Whether the rank's `out` is written completely, and not read. */
-static bool is_overwritten(const work *w, size_t i)
+static bool is_overwritten(const work *w, const acui_collective *c, size_t i)
 {
-    bool is_root = w->comm->rank + (int)i == w->c->what.rank;
-    switch (w->c->what.kind) {
+    bool is_root = w->comm->rank + (int)i == c->what.rank;
+    switch (c->what.kind) {
     case ACU_BROADCAST:
     case ACU_SCATTER:
-        return !is_root || w->c->in[i];
+        return !is_root || c->in[i];
     case ACU_RECEIVE:
         return true;
     default:
-        return w->c->in[i];
+        return c->in[i];
     }
 }
 
-static void add_rank(work *w, size_t i)
+static void add_rank(work *w, const acui_collective *c, size_t i)
 {
-    const acui_collective *c = w->c;
     bool copy = false;
     if (c->out[i]) {
-        acu_op *x = staged(w, i, c->out[i], &copy);
-        add(w, x, is_overwritten(w, i) ? ACU_WRITE : ACU_UPDATE, copy ? c->out[i] : NULL);
+        acu_op *x = staged(w, c, i, c->out[i], &copy);
+        add(w, c, x, is_overwritten(w, c, i) ? ACU_WRITE : ACU_UPDATE, copy ? c->out[i] : NULL);
     }
     if (c->in[i])
-        add(w, staged(w, i, c->in[i], &copy), ACU_READ, NULL);
+        add(w, c, staged(w, c, i, c->in[i], &copy), ACU_READ, NULL);
+}
+
+/* In place, an all-to-all works on a copy of what is given. */
+static const acu_val *given_apart(const acui_collective *c, size_t i)
+{
+    return c->what.kind == ACU_ALL_TO_ALL && !c->in[i] ? c->out[i] : NULL;
+}
+
+/* One collective, and what is kept of it. */
+static void add_one(work *w, const acui_collective *c, acui_collective *kept)
+{
+    *kept = *c;
+    kept->dtype = dtype_by_nccl(c);
+    for (size_t i = 0; i < c->count; i++) {
+        add_rank(w, c, i);
+        if (given_apart(c, i)) {
+            kept->in[i] = c->out[i];
+            acu_op *given = acu_op_value(c->out[i]->tensor, w->site);
+            add(w, c, acu_op_dup(given, w->site), ACU_READ, NULL);
+        }
+    }
 }
 
 static void add_order(work *w)
@@ -389,53 +420,65 @@ static acu_op *copied_back(work *w, acu_op *done)
             continue;
         }
         acu_op *x = w->parts[k];
-        if (w->dtype != w->c->dtype)
-            x = acu_op_convert(x, w->c->dtype, w->site);
+        if (dtype_by_nccl(w->of[k]) != w->of[k]->dtype)
+            x = acu_op_convert(x, w->of[k]->dtype, w->site);
         w->list[n++] = acu_op_copy(acu_op_value(to->tensor, w->site), x, w->site);
     }
     return acu_op_zip(w->list, n, w->site);
 }
 
-static acu_op *no_memory(acu_site site)
+static void end_work(work *w)
 {
-    acui_fail(ACU_ERR_NO_MEMORY, "no memory for a collective");
-    return acu_op_fail(ACU_ERR_NO_MEMORY, "collective", site, NULL);
+    acui_free(w->args);
+    acui_free(w->parts);
+    acui_free(w->list);
+    acui_free(w->copied);
+    acui_free(w->of);
 }
 
-/* In place, an all-to-all works on a copy of what is given. */
-static const acu_val *given_apart(const acui_collective *c, size_t i)
+/* Room for three arguments of each rank of each collective, and those that keep the order. */
+static bool begin_work(work *w, const acui_collective *c, size_t n)
 {
-    return c->what.kind == ACU_ALL_TO_ALL && !c->in[i] ? c->out[i] : NULL;
+    size_t most = w->comm->device_count + 1 + n;
+    for (size_t k = 0; k < n; k++)
+        most += 3 * c[k].count;
+    w->args = ACUI_NEW_ARRAY(acu_arg, most);
+    w->parts = ACUI_NEW_ARRAY(acu_op *, most);
+    w->list = ACUI_NEW_ARRAY(acu_op *, most);
+    w->copied = ACUI_NEW_ARRAY(const acu_val *, most);
+    w->of = ACUI_NEW_ARRAY(const acui_collective *, most);
+    return w->args && w->parts && w->list && w->copied && w->of;
 }
 
-acu_op *acui_collective_nccl(acu_comm *comm, const acui_collective *c, acu_site site)
+static acu_op *calling(work *w, acui_nccl_request *r, const acui_collective *c)
 {
     static const acui_own_call own = {.begin = begin};
-    acui_nccl_request *r = ACUI_NEW(acui_nccl_request);
-    work *w = r ? acui_alloc(sizeof *w) : NULL;
-    if (!w) {
-        acui_free(r);
-        return no_memory(site);
-    }
-    w->comm = comm;
-    w->c = c;
-    w->dtype = dtype_by_nccl(c);
-    w->site = site;
-    r->comm = acui_object_retain(comm);
-    r->c = *c;
-    r->c.dtype = w->dtype;
-    for (size_t i = 0; i < c->count; i++) {
-        add_rank(w, i);
-        if (given_apart(c, i)) {
-            r->c.in[i] = c->out[i];
-            add(w, acu_op_dup(acu_op_value(c->out[i]->tensor, site), site), ACU_READ, NULL);
-        }
-    }
+    for (size_t k = 0; k < r->count; k++)
+        add_one(w, &c[k], &r->c[k]);
+    for (size_t k = 0; k < r->count; k++)
+        if (acui_nccl_is_compared(w->comm, &c[k]))
+            add(w, &c[k], acui_nccl_compared(w->comm, &c[k], w->site), ACU_READ, NULL);
     add_order(w);
-    acu_op *op = acu_op_foreign(acui_nccl_run, (acu_user){r, drop}, w->args, w->count, site);
-    op = acui_op_own_call(acui_op_call(op, "collective"), &own);
+    acu_op *op = acu_op_foreign(acui_nccl_run, (acu_user){r, drop}, w->args, w->count, w->site);
+    op = acui_op_own_call(acui_op_call(op, r->count > 1 ? "group" : "collective"), &own);
     acui_op_not_captured(op); /* other ranks would have to replay it too */
-    op = copied_back(w, op);
-    acui_free(w);
+    return copied_back(w, op);
+}
+
+acu_op *acui_collectives_nccl(acu_comm *comm, const acui_collective *c, size_t n, acu_site site)
+{
+    acui_nccl_request *r = acui_alloc(sizeof *r + n * sizeof *r->c);
+    work w = {.comm = comm, .site = site};
+    acu_op *op;
+    if (r && begin_work(&w, c, n)) {
+        r->comm = acui_object_retain(comm);
+        r->count = n;
+        op = calling(&w, r, c);
+    } else {
+        acui_free(r);
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory for a collective");
+        op = acu_op_fail(ACU_ERR_NO_MEMORY, "collective", site, NULL);
+    }
+    end_work(&w);
     return op;
 }

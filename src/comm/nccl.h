@@ -104,15 +104,16 @@ struct acui_nccl {
     acu_comm *next;               /* in its list */
 };
 
-/* A collective: the user data of its op. */
+/* One collective, or a group of them: the user data of its op. */
 struct acui_nccl_request {
     acu_comm *comm; /* a reference */
-    acui_collective c; /* its values are NULL or not; where they are is known when it is called */
     acui_nccl_request *next, **link; /* the watch's lock, as the rest; link NULL: not called yet */
     uint64_t number;      /* of the communicator's, from 0 on */
     uint64_t late_at;     /* of acui_now() */
     uint64_t unwanted_at; /* when it was first seen that nobody wants it; 0: somebody does */
     bool failed;          /* it was on the device when the communicator was retired */
+    size_t count;
+    acui_collective c[]; /* their values are NULL or not; where those are is known when called */
 };
 
 /* ---- nccl_library.c ---- */
@@ -140,6 +141,11 @@ void acui_nccl_free(acu_comm *comm); /* the rest */
 /* ---- nccl.c ---- */
 /* The function of the ops that call NCCL. */
 acu_status acui_nccl_run(void *request, CUstream stream, const acu_val *values, size_t count);
+
+/* ---- nccl_check.c: checked mode ---- */
+bool acui_nccl_is_compared(const acu_comm *comm, const acui_collective *c);
+/* An op that fails if other ranks submit something else; yields a tensor. */
+acu_op *acui_nccl_compared(acu_comm *comm, const acui_collective *c, acu_site site);
 
 /* ---- nccl_watch.c ---- */
 acu_status acui_nccl_watch(acu_comm *comm); /* from now on. NO_MEMORY (no thread) */

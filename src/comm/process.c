@@ -28,6 +28,12 @@ static acu_op *value(const work *w, const acu_val *v)
     return acu_op_value(v->tensor, w->site);
 }
 
+acu_op *acui_dense_value(const acu_tensor *t, acu_site site)
+{
+    acu_op *x = acu_op_value(t, site);
+    return acu_tensor_dense(t) ? x : acu_op_dup(x, site);
+}
+
 /* A tensor of one part in the shape of what it is copied to. */
 static acu_op *shaped(const work *w, const acu_val *like, acu_op *x)
 {
@@ -88,7 +94,7 @@ static void broadcast(work *w)
     for (size_t i = 0; i < w->c->count; i++)
         if (i != root)
             copy(w, value(w, w->c->out[i]),
-                 shaped(w, w->c->out[i], value(w, w->c->out[root])));
+                 shaped(w, w->c->out[i], acui_dense_value(w->c->out[root]->tensor, w->site)));
 }
 
 /* What rank j gives goes to its place in what rank i gets. */
@@ -168,16 +174,30 @@ static void build(work *w)
     }
 }
 
-acu_op *acui_collective_here(acu_comm *comm, const acui_collective *c, acu_site site)
+static acu_op *done(work *w, const acui_collective *c)
+{
+    w->c = c;
+    build(w);
+    return w->count ? acu_op_zip(w->list, w->count, w->site) : NULL;
+}
+
+acu_op *acui_collectives_here(acu_comm *comm, const acui_collective *c, size_t n, acu_site site)
 {
     work *w = acui_alloc_raw(sizeof *w);
-    if (!w) {
-        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan a collective");
-        return acu_op_fail(ACU_ERR_NO_MEMORY, "collective", site, NULL);
+    acu_op **list = ACUI_NEW_ARRAY(acu_op *, n + acui_messages_most(c, n));
+    size_t count = 0;
+    acu_status status = w && list ? ACU_OK
+                                  : acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan a collective");
+    for (size_t k = 0; k < n && status == ACU_OK; k++) {
+        *w = (work){.comm = comm, .site = site};
+        acu_op *one = done(w, &c[k]);
+        if (one)
+            list[count++] = one;
     }
-    *w = (work){.comm = comm, .c = c, .site = site};
-    build(w);
-    acu_op *all = w->count ? acu_op_zip(w->list, w->count, site) : NULL;
+    if (status == ACU_OK)
+        status = acui_messages_here(comm, c, n, list, &count, site);
+    acu_op *all = acui_all_of(list, count, status, site);
+    acui_free(list);
     acui_free(w);
     return all;
 }

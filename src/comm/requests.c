@@ -77,41 +77,6 @@ acu_status acui_request_await(acui_request *r, acu_promise *promise)
     return ACU_OK;
 }
 
-/* ---- comparing ------------------------------------------------------------------------------- */
-
-static const char *const fact_names[] = {"kind", "count", "dtype", "reduction", "root"};
-
-static void word_of(int fact, int64_t value, char *word, size_t bytes)
-{
-    if (fact == 2 && acu_dtype_bytes((acu_dtype)value))
-        snprintf(word, bytes, "%s", acu_dtype_name((acu_dtype)value));
-    else
-        snprintf(word, bytes, "%lld", (long long)value);
-}
-
-/* Whether all ranks say the same; if not, the text says who differs from rank 0. */
-static bool agree(acui_request *r)
-{
-    char mine[24], other[24];
-    for (int rank = 1; rank < r->comm->ranks; rank++)
-        for (int f = 0; f < ACUI_FACTS; f++) {
-            int64_t a = r->all[f], b = r->all[rank * ACUI_FACTS + f];
-            if (a == b)
-                continue;
-            word_of(f, a, mine, sizeof mine);
-            word_of(f, b, other, sizeof other);
-            snprintf(r->text, sizeof r->text, "the ranks disagree: rank %d submitted one of %s %s, "
-                     "and rank 0 of %s %s", rank, fact_names[f], other, fact_names[f], mine);
-            return false;
-        }
-    return true;
-}
-
-static bool is_compared(const acui_request *r)
-{
-    return r->comm->checked && r->post.kind != ACU_SEND && r->post.kind != ACU_RECEIVE;
-}
-
 /* ---- giving up ------------------------------------------------------------------------------- */
 
 /* What becomes of a request that MPI has. The op that waits for it has told its promise, or it
@@ -188,11 +153,11 @@ static void begin(acui_request *r)
 {
     if (!r->late_at)
         r->late_at = acui_deadline(r->comm->timeout);
-    if (!is_compared(r)) {
+    if (!r->compared) {
         post(r);
         return;
     }
-    int ranks = r->comm->ranks, code;
+    int ranks = r->comm->mpi_ranks, code;
     r->all = ACUI_NEW_ARRAY(int64_t, (size_t)ranks * ACUI_FACTS);
     if (!r->all) {
         retire(r->comm, "there was no memory to compare what the ranks submit");
@@ -214,7 +179,8 @@ static bool compare(acui_request *r)
     int code = acui_mpi_us.mpi->test(&r->mpi, &over);
     if (code == 0 && !over)
         return false;
-    if (code == 0 && agree(r)) {
+    int ranks = r->comm->mpi_ranks, each = (int)r->comm->device_count;
+    if (code == 0 && acui_facts_agree(r->all, ranks, each, r->text, sizeof r->text)) {
         post(r);
         return true;
     }

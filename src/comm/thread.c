@@ -215,8 +215,7 @@ static int join(acu_comm *comm, char *text)
 {
     int code = start_mpi(text);
     if (code == 0)
-        code = acui_mpi_us.mpi->join(&comm->handle, &comm->rank, &comm->ranks);
-    comm->mpi_ranks = comm->ranks;
+        code = acui_mpi_us.mpi->join(&comm->handle, &comm->mpi_rank, &comm->mpi_ranks);
     if (code != 0)
         return code;
     comm->mpi = acui_mpi_us.mpi;

@@ -144,6 +144,33 @@ acu_op *acu_op_custom(acu_custom custom, acu_op *const *operands, size_t count, 
     return op;
 }
 
+bool acui_custom_is(const acu_op *op, acu_custom_fn fn)
+{
+    return op->class == &acui_class_CUSTOM && op->u.custom.fn == fn && acui_op_is_sole(op);
+}
+
+const void *acui_custom_data(const acu_op *op)
+{
+    return op->inputs + op->input_count;
+}
+
+acu_op *acui_custom_joined(acu_custom custom, acu_op **ops, size_t count, acu_site site)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < count; i++)
+        n += ops[i]->input_count;
+    acu_op *op = new_custom(&custom, n, site);
+    bool made = op->class == &acui_class_CUSTOM;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < ops[i]->input_count && made; j++)
+            op->inputs[at++] = acui_op_take_input(ops[i], j);
+        acui_op_put(ops[i]);
+    }
+    if (!made)
+        acui_user_release(custom.user);
+    return op;
+}
+
 acu_op *acu_op_fail(acu_status status, const char *name, acu_site site, const char *format, ...)
 {
     if (format && status < 0) {

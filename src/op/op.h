@@ -227,6 +227,12 @@ acu_status acui_check_host_values(const acu_val *values, size_t count);
 acu_status acui_call_custom(acu_op *op, acu_val *values, acu_val *out, acu_device **device,
                             acu_op **next);
 
+/* Whether it is a custom op of that function, which nobody else has, and what its data is then. */
+bool acui_custom_is(const acu_op *op, acu_custom_fn fn);
+const void *acui_custom_data(const acu_op *op);
+/* A custom op with the operands of several such ones, which go. */
+acu_op *acui_custom_joined(acu_custom custom, acu_op **ops, size_t count, acu_site site);
+
 /* Give the program's reference to the op away if it is the only reference of all; else false. */
 static inline bool acui_op_hand_over_sole(acu_op *op)
 {

@@ -230,7 +230,7 @@ typedef struct running {
     acu_future *future;
 } running;
 
-static void start(running *x, acu_comm *comm)
+static acu_op *make_one(running *x, acu_comm *comm)
 {
     acu_op *in[MOST] = {NULL}, *out[MOST] = {NULL};
     bool any_in = false, any_out = false;
@@ -249,9 +249,8 @@ static void start(running *x, acu_comm *comm)
         any_in |= in[i] != NULL;
         any_out |= out[i] != NULL;
     }
-    acu_op *op = acu_op_collective(comm, &m->what, any_in ? in : NULL, any_out ? out : NULL, here,
-                                   ACU_SITE);
-    x->future = test_submit(devices[0], op);
+    return acu_op_collective(comm, &m->what, any_in ? in : NULL, any_out ? out : NULL, here,
+                             ACU_SITE);
 }
 
 static void check(running *x)
@@ -276,9 +275,14 @@ static void random_programs(acu_comm *comm, int count)
     enum { AT_ONCE = 6 };
     static _Thread_local running all[AT_ONCE];
     for (int i = 0; i < count; i++) {
+        acu_op *ops[AT_ONCE];
         seed = 77 + (uint64_t)i;
         for (int k = 0; k < AT_ONCE; k++)
-            start(&all[k], comm);
+            ops[k] = make_one(&all[k], comm);
+        acu_future *f = i % 3 ? NULL : test_submit(devices[0], acu_comm_group(comm, ops, AT_ONCE));
+        for (int k = 0; k < AT_ONCE; k++)
+            all[k].future = f ? acu_future_retain(f) : test_submit(devices[0], ops[k]);
+        acu_future_release(f);
         for (int k = AT_ONCE; k-- > 0;)
             check(&all[k]);
     }

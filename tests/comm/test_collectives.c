@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Collectives against a serial model, and what goes wrong. This program is one process with four
- * devices; test_mpi.sh runs it again under mpiexec, where each rank is a process with one device.
+ * devices; test_mpi.sh runs it again under mpiexec, where a process has one device, or as many as
+ * ACUDA_TEST_DEVICES says.
  */
 #include "comm/comm.h"
 #include "comm/model.h"
@@ -29,7 +30,6 @@ static void begin(void)
 {
     if (mpi && base)
         return;
-    here = mpi ? 1 : 4;
     test_open_n(devices, (int)here);
     base = open_comm(false, 0);
     assert_int_equal(acu_comm_rank(base), first);
@@ -113,7 +113,7 @@ static void barriers_end(void **state)
 static void sends_and_receives_pass_each_other(void **state)
 {
     (void)state;
-    if (!mpi)
+    if (!mpi || here > 1)
         skip();
     begin();
     int value[1] = {first}, want = (first + ranks - 1) % ranks;
@@ -128,6 +128,121 @@ static void sends_and_receives_pass_each_other(void **state)
     acu_future_release(got);
     acu_tensor_release(x);
     acu_tensor_release(y);
+    end();
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Each rank sends to the next, and receives from the one before. */
+static void neighbours_exchange(void **state)
+{
+    (void)state;
+    begin();
+    acu_tensor *x[MOST], *y[MOST];
+    acu_op *ops[2 * MOST];
+    for (size_t i = 0; i < here; i++) {
+        int rank = first + (int)i, before = (rank + ranks - 1) % ranks;
+        acu_op *in[MOST] = {NULL}, *out[MOST] = {NULL};
+        in[i] = acu_value(x[i] = tensor_of(devices[i], false, ACU_I32, (int[]){rank, 7}, 2));
+        out[i] = acu_value(y[i] = tensor_of(devices[i], i == 0, ACU_I32, (int[]){0, 0}, 2));
+        acu_collective send = {.kind = ACU_SEND, .rank = (rank + 1) % ranks};
+        acu_collective receive = {.kind = ACU_RECEIVE, .rank = before};
+        ops[2 * i] = acu_op_collective(base, &send, in, NULL, here, ACU_SITE);
+        ops[2 * i + 1] = acu_op_collective(base, &receive, NULL, out, here, ACU_SITE);
+    }
+    assert_works(acu_sync(devices[0], acu_comm_group(base, ops, 2 * here), NULL));
+    for (size_t i = 0; i < here; i++) {
+        holds(y[i], (int[]){(first + (int)i + ranks - 1) % ranks, 7});
+        acu_tensor_release(x[i]);
+        acu_tensor_release(y[i]);
+    }
+    end();
+}
+
+/* Rank a sends (a + 1) * (b + 1) numbers to rank b, each 10 * a + b, from and to pieces of one
+ * tensor, strided ones on the device. */
+static int uneven_at(int from, int to, int *n) /* offset; *n: elements */
+{
+    int at = 0;
+    for (int b = 0; b < to; b++)
+        at += (from + 1) * (b + 1);
+    *n = (from + 1) * (to + 1);
+    return at;
+}
+
+static acu_op *uneven_piece(acu_tensor *t, int at, int n)
+{
+    return acu_slice_step(acu_value(t), ACU_SHAPE(2 * at), ACU_SHAPE(2 * (at + n) - 1),
+                          ACU_SHAPE(2));
+}
+
+static void all_to_all_of_other_lengths(void **state)
+{
+    (void)state;
+    enum { N = 2 * MOST * MOST * MOST };
+    static int values[N];
+    begin();
+    acu_tensor *x[MOST], *y[MOST];
+    acu_op *ops[2 * MOST * MOST];
+    size_t count = 0;
+    int n;
+    for (size_t i = 0; i < here; i++) {
+        int r = first + (int)i;
+        assert_works(acu_tensor_alloc(devices[i], ACU_I32, ACU_SHAPE(N), &x[i]));
+        assert_works(acu_tensor_alloc(devices[i], ACU_I32, ACU_SHAPE(N), &y[i]));
+        assert_works(acu_sync(devices[i], acu_fill(y[i], acu_i32(-1)), NULL));
+        memset(values, 0, sizeof values);
+        for (int s = 0; s < ranks; s++)
+            for (int j = 0, at = uneven_at(r, s, &n); j < n; j++)
+                values[2 * (at + j)] = 10 * r + s;
+        assert_works(acu_write_sync(x[i], values, sizeof values));
+        for (int s = 0; s < ranks; s++) {
+            acu_op *in[MOST] = {NULL}, *out[MOST] = {NULL};
+            acu_collective send = {.kind = ACU_SEND, .rank = s};
+            acu_collective receive = {.kind = ACU_RECEIVE, .rank = s};
+            int at = uneven_at(r, s, &n);
+            in[i] = uneven_piece(x[i], at, n);
+            at = uneven_at(r, s, &n); /* as many come, as the lengths are symmetric */
+            out[i] = uneven_piece(y[i], at, n);
+            ops[count++] = acu_op_collective(base, &receive, NULL, out, here, ACU_SITE);
+            ops[count++] = acu_op_collective(base, &send, in, NULL, here, ACU_SITE);
+        }
+    }
+    assert_works(acu_sync(devices[0], acu_comm_group(base, ops, count), NULL));
+    for (size_t i = 0; i < here; i++) {
+        assert_works(acu_read_sync(y[i], values, sizeof values));
+        for (int s = 0, r = first + (int)i; s < ranks; s++)
+            for (int j = 0, at = uneven_at(r, s, &n); j < n; j++) {
+                assert_int_equal(values[2 * (at + j)], 10 * s + r);
+                assert_int_equal(values[2 * (at + j) + 1], -1); /* in between */
+            }
+        acu_tensor_release(x[i]);
+        acu_tensor_release(y[i]);
+    }
+    end();
+}
+
+/* The root's is transposed, and the others have it in one row. */
+static void any_shape_and_strides(void **state)
+{
+    (void)state;
+    begin();
+    acu_op *ops[MOST];
+    acu_tensor *x[MOST];
+    for (size_t i = 0; i < here; i++) {
+        x[i] = tensor_of(devices[i], false, ACU_I32, (int[]){1, 2, 3, 4, 5, 6}, 6);
+        ops[i] = acu_value(x[i]);
+        if (first + (int)i == ranks - 1)
+            ops[i] = acu_transpose(acu_reshape(ops[i], ACU_SHAPE(2, 3)), 0, 1);
+    }
+    acu_collective what = {.kind = ACU_BROADCAST, .rank = ranks - 1};
+    assert_works(acu_sync(devices[0], acu_op_collective(base, &what, NULL, ops, here, ACU_SITE),
+                          NULL));
+    for (size_t i = 0; i < here; i++) {
+        bool is_root = first + (int)i == ranks - 1;
+        holds(x[i], is_root ? (int[]){1, 2, 3, 4, 5, 6} : (int[]){1, 4, 2, 5, 3, 6});
+        acu_tensor_release(x[i]);
+    }
     end();
 }
 
@@ -181,6 +296,94 @@ static void wrong_collectives_are_refused(void **state)
     end();
 }
 
+static acu_op *barrier_of(acu_comm *comm)
+{
+    acu_collective what = {.kind = ACU_BARRIER};
+    return acu_op_collective(comm, &what, NULL, NULL, 0, ACU_SITE);
+}
+
+static void group_fails(acu_op **ops, size_t count, acu_status status, const char *words)
+{
+    assert_fails(acu_sync(devices[0], acu_comm_group(base, ops, count), NULL), status, words);
+}
+
+static acu_op *fill_of(acu_tensor **x)
+{
+    acu_op *ops[MOST];
+    acu_collective what = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
+    for (size_t i = 0; i < here; i++)
+        ops[i] = acu_value(x[i]);
+    return acu_op_collective(base, &what, NULL, ops, here, ACU_SITE);
+}
+
+static void wrong_groups_are_refused(void **state)
+{
+    (void)state;
+    begin();
+    acu_tensor *x[MOST];
+    acu_comm *other = open_comm(false, 0);
+    for (size_t i = 0; i < here; i++)
+        x[i] = tensor_of(devices[i], false, ACU_I32, (int[]){1}, 1);
+    assert_fails(acu_sync(NULL, acu_comm_group(NULL, NULL, 0), NULL), ACU_ERR_INVALID,
+                 "communicator is none");
+    group_fails(NULL, 1, ACU_ERR_INVALID, "1 to 1024 collectives, not 0");
+    acu_op *ops[2] = {barrier_of(base), acu_value(x[0])};
+    group_fails(ops, 2, ACU_ERR_INVALID, "number 1 of a group, value, is no collective of this");
+    ops[0] = barrier_of(other);
+    group_fails(ops, 1, ACU_ERR_INVALID, "number 0 of a group, barrier, is no collective of this");
+    ops[0] = barrier_of(base);
+    ops[1] = acu_op_retain(ops[0]);
+    group_fails(ops, 1, ACU_ERR_INVALID, "used elsewhere");
+    acu_op_release(ops[1]);
+    ops[0] = barrier_of(base);
+    ops[1] = NULL;
+    group_fails(ops, 2, ACU_ERR_INVALID, "NULL");
+    ops[0] = fill_of(x);
+    ops[1] = fill_of(x);
+    group_fails(ops, 2, ACU_ERR_INVALID, "number 0, all-reduce, and number 1, all-reduce|writes");
+    acu_collective send = {.kind = ACU_SEND, .rank = ranks};
+    acu_op *in[MOST] = {acu_value(x[0])};
+    ops[0] = acu_op_collective(base, &send, in, NULL, here, ACU_SITE);
+    group_fails(ops, 1, ACU_ERR_INVALID, "send: there is no rank");
+    in[0] = NULL;
+    send.rank = 0;
+    ops[0] = acu_op_collective(base, &send, in, NULL, here, ACU_SITE);
+    group_fails(ops, 1, ACU_ERR_INVALID, "no rank has");
+    for (size_t i = 0; i < here; i++)
+        acu_tensor_release(x[i]);
+    close_comm(other);
+    end();
+}
+
+/* Between ranks of one process. */
+static void messages_that_nobody_takes_are_refused(void **state)
+{
+    (void)state;
+    if (here == 1)
+        skip();
+    begin();
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, (int[]){1, 2}, 2);
+    acu_tensor *y = tensor_of(devices[1], false, ACU_I32, (int[]){1, 2}, 2);
+    acu_collective send = {.kind = ACU_SEND, .rank = first + 1};
+    acu_collective receive = {.kind = ACU_RECEIVE, .rank = first};
+    acu_op *in[MOST] = {acu_value(x)}, *out[MOST] = {NULL, acu_value(y)}, *ops[2];
+    ops[0] = acu_op_collective(base, &send, in, NULL, here, ACU_SITE);
+    group_fails(ops, 1, ACU_ERR_INVALID, "sends to rank|does not receive");
+    ops[0] = acu_op_collective(base, &receive, NULL, out, here, ACU_SITE);
+    group_fails(ops, 1, ACU_ERR_INVALID, "receives from rank|does not send");
+    in[0] = acu_value(x);
+    out[1] = acu_slice(y, ACU_SHAPE(0), ACU_SHAPE(1));
+    ops[0] = acu_op_collective(base, &receive, NULL, out, here, ACU_SITE);
+    ops[1] = acu_op_collective(base, &send, in, NULL, here, ACU_SITE);
+    group_fails(ops, 2, ACU_ERR_INVALID, "receives 1 elements of i32|sends 2 of i32");
+    in[0] = acu_value(x);
+    assert_fails(acu_sync(NULL, acu_op_collective(base, &send, in, NULL, here, ACU_SITE), NULL),
+                 ACU_ERR_NOT_SUPPORTED, "in groups");
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    end();
+}
+
 static void wrong_communicators_are_refused(void **state)
 {
     (void)state;
@@ -206,7 +409,7 @@ static void wrong_communicators_are_refused(void **state)
 static void ranks_that_disagree_are_named(void **state)
 {
     (void)state;
-    if (!mpi || ranks == 1)
+    if (!mpi || ranks == 1 || here > 1)
         skip();
     begin();
     acu_comm *comm = open_comm(true, 0);
@@ -227,12 +430,13 @@ static void ranks_that_disagree_are_named(void **state)
 static void nobody_is_left_out(void **state)
 {
     (void)state;
-    if (!mpi || ranks == 1)
+    if (!mpi || ranks <= (int)here)
         skip();
     begin();
     acu_comm *left;
     assert_int_equal(acu_comm_lost(base, NULL, 0), 0);
-    assert_fails(acu_comm_shrink(base, (int[]){first == 0}, 1, &left), ACU_ERR_NOT_SUPPORTED,
+    int lost[1] = {first == 0 ? (int)here : 0};
+    assert_fails(acu_comm_shrink(base, lost, 1, &left), ACU_ERR_NOT_SUPPORTED,
                  "with MPI, none can");
 }
 
@@ -246,7 +450,7 @@ static acu_status fail_it(void *user, const acu_val *values, size_t count)
 static void failed_data_ends_the_order(void **state)
 {
     (void)state;
-    if (!mpi)
+    if (!mpi || here > 1)
         skip();
     begin();
     acu_comm *comm = open_comm(false, 0);
@@ -267,7 +471,7 @@ static void failed_data_ends_the_order(void **state)
 /* Rank 0 waits for what rank 1 sends too late. */
 static void be_late(bool by_comm)
 {
-    if (!mpi || ranks == 1)
+    if (!mpi || ranks == 1 || here > 1)
         skip();
     begin();
     assert_works(acu_sync(devices[0], acu_comm_barrier(base), NULL));
@@ -409,7 +613,8 @@ static int finish(void **state)
     if (!mpi || !base)
         return 0;
     close_comm(base);
-    test_close(devices[0]);
+    for (size_t i = 0; i < here; i++)
+        test_close(devices[i]);
     test_leaks_none();
     return 0;
 }
@@ -424,7 +629,12 @@ int main(void)
         TEST(order_follows_from_data),
         TEST(barriers_end),
         TEST(sends_and_receives_pass_each_other),
+        TEST(neighbours_exchange),
+        TEST(all_to_all_of_other_lengths),
+        TEST(any_shape_and_strides),
         TEST(wrong_collectives_are_refused),
+        TEST(wrong_groups_are_refused),
+        TEST(messages_that_nobody_takes_are_refused),
         TEST(wrong_communicators_are_refused),
         TEST(collectives_can_be_described),
         TEST(a_closed_communicator_is_refused),
@@ -440,7 +650,9 @@ int main(void)
     if (acu_comm_launched(&launched) != ACU_OK)
         return 1;
     mpi = getenv("ACUDA_TEST_MPI") != NULL; /* said by the script */
-    first = launched.rank;
-    ranks = mpi ? launched.ranks : 4;
+    const char *each = getenv("ACUDA_TEST_DEVICES");
+    here = !mpi ? 4 : each ? strtoul(each, NULL, 10) : 1;
+    first = mpi ? launched.rank * (int)here : 0;
+    ranks = mpi ? launched.ranks * (int)here : 4;
     return cmocka_run_group_tests(tests, NULL, finish);
 }

@@ -27,17 +27,17 @@ status=0
 "$program" >"$seen" 2>&1 || status=$?
 [ $status != 77 ] || { echo "without the software device" && exit 77; }
 
-# runs NAME RANKS COMMAND...
+# runs NAME PROCESSES COMMAND...: with as many devices each as `each` says
 runs()
 {
-    local status=0
-    ACUDA_TEST_MPI=1 timeout -k 5 100 "${@:3}" -n "$2" "$program" >"$seen" 2>&1 || status=$?
-    if [ $status != 0 ] || [ "$(grep -c "^$2 ranks, $1" "$seen")" != "$2" ]; then
+    local status=0 each=${each:-1}
+    ACUDA_TEST_MPI=1 ACUDA_TEST_DEVICES=$each timeout -k 5 100 "${@:3}" -n "$2" "$program" >"$seen" 2>&1 || status=$?
+    if [ $status != 0 ] || [ "$(grep -c "^$(($2 * each)) ranks, $1" "$seen")" != "$2" ]; then
         cat "$seen"
-        echo "$2 processes of $1: exit status $status"
+        echo "$2 processes of $1, $each devices each: exit status $status"
         exit 1
     fi
-    echo "$2 processes of $1"
+    echo "$2 processes of $1, $each devices each"
     ran=$((ran + 1))
 }
 
@@ -77,6 +77,7 @@ if command -v mpiexec.openmpi >/dev/null; then
     runs "Open MPI" 1 mpiexec.openmpi
     runs "Open MPI" 2 mpiexec.openmpi
     runs "Open MPI" 4 mpiexec.openmpi
+    each=2 runs "Open MPI" 2 mpiexec.openmpi
     learns mpiexec.openmpi
     programs "Open MPI" 3 mpiexec.openmpi
     killed "Open MPI" mpiexec.openmpi
@@ -87,6 +88,7 @@ if command -v mpiexec.mpich >/dev/null; then
     runs MPICH 1 mpiexec.mpich
     runs MPICH 2 mpiexec.mpich
     runs MPICH 4 mpiexec.mpich
+    each=3 runs MPICH 2 mpiexec.mpich
     learns mpiexec.mpich
     programs MPICH 2 mpiexec.mpich
     killed MPICH mpiexec.mpich

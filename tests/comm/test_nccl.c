@@ -217,6 +217,7 @@ typedef struct process {
     uint64_t timeout;
     void (*run)(acu_comm *comm, int rank);
     const char *file;
+    bool checked;
 } process;
 
 static void *run_process(void *context)
@@ -229,7 +230,8 @@ static void *run_process(void *context)
     devices[0] = all[p->rank];
     acu_comm_options options = {.size = sizeof options, .devices = devices, .device_count = 1,
                                 .backend = ACU_COMM_NCCL, .rank = p->rank, .ranks = count,
-                                .file = p->file, .timeout = p->timeout};
+                                .file = p->file, .timeout = p->timeout,
+                                .checked = p->checked};
     assert_works(acu_comm_open(&options, &comm));
     assert_int_equal(acu_comm_rank(comm), p->rank);
     p->run(comm, p->rank);
@@ -239,7 +241,7 @@ static void *run_process(void *context)
 
 static pthread_barrier_t together; /* where threads do without the communicator */
 
-static void as_processes(uint64_t timeout, void (*run)(acu_comm *comm, int rank))
+static void all_as_processes(uint64_t timeout, bool checked, void (*run)(acu_comm *comm, int rank))
 {
     pthread_t threads[RANKS];
     process p[RANKS];
@@ -247,12 +249,17 @@ static void as_processes(uint64_t timeout, void (*run)(acu_comm *comm, int rank)
     snprintf(file, sizeof file, "%s/meet", folder);
     pthread_barrier_init(&together, NULL, (unsigned)count);
     for (int i = 0; i < count; i++) {
-        p[i] = (process){i, timeout, run, file};
+        p[i] = (process){i, timeout, run, file, checked};
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, &p[i]), 0);
     }
     for (int i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&together);
+}
+
+static void as_processes(uint64_t timeout, void (*run)(acu_comm *comm, int rank))
+{
+    all_as_processes(timeout, false, run);
 }
 
 static void run_programs(acu_comm *comm, int rank)
@@ -292,6 +299,91 @@ static void messages(void **state)
     (void)state;
     begin(2);
     as_processes(0, pass_around);
+    end();
+}
+
+/* All send first, to both neighbours, and receive then. */
+static void exchange(acu_comm *comm, int rank)
+{
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, (int[]){rank, 10 + rank, 5}, 3);
+    acu_tensor *y = tensor_of(devices[0], false, ACU_I32, (int[]){0, 0, 0}, 3);
+    int next = (rank + 1) % count, before = (rank + count - 1) % count;
+    acu_op *ops[] = {
+        acu_comm_send(comm, next, acu_slice(x, ACU_SHAPE(0), ACU_SHAPE(1))),
+        acu_comm_send(comm, before, acu_slice(x, ACU_SHAPE(1), ACU_SHAPE(3))),
+        acu_comm_receive(comm, before, acu_slice(y, ACU_SHAPE(0), ACU_SHAPE(1))),
+        acu_comm_receive(comm, next, acu_slice(y, ACU_SHAPE(1), ACU_SHAPE(3))),
+    };
+    assert_works(acu_sync(devices[0], acu_comm_group(comm, ops, 4), NULL));
+    holds(y, (int[]){before, 10 + next, 5});
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+}
+
+static void neighbours_exchange(void **state)
+{
+    (void)state;
+    begin(RANKS);
+    as_processes(0, exchange);
+    end();
+}
+
+/* The devices of one process, too. */
+static void so_do_those_of_one_process(void **state)
+{
+    (void)state;
+    begin(RANKS);
+    acu_comm *comm = open_here();
+    acu_tensor *x[RANKS], *y[RANKS];
+    acu_op *ops[2 * RANKS];
+    for (int i = 0; i < count; i++) {
+        int before = (i + count - 1) % count;
+        acu_op *in[RANKS] = {NULL}, *out[RANKS] = {NULL};
+        in[i] = acu_value(x[i] = tensor_of(all[i], false, ACU_F32, (int[]){i, 7}, 2));
+        out[i] = acu_value(y[i] = tensor_of(all[i], i == 1, ACU_F32, (int[]){0, 0}, 2));
+        acu_collective send = {.kind = ACU_SEND, .rank = (i + 1) % count};
+        acu_collective receive = {.kind = ACU_RECEIVE, .rank = before};
+        ops[2 * i] = acu_op_collective(comm, &send, in, NULL, here, ACU_SITE);
+        ops[2 * i + 1] = acu_op_collective(comm, &receive, NULL, out, here, ACU_SITE);
+    }
+    assert_works(acu_sync(all[0], acu_comm_group(comm, ops, 2 * here), NULL));
+    for (int i = 0; i < count; i++) {
+        holds(y[i], (int[]){(i + count - 1) % count, 7});
+        acu_tensor_release(x[i]);
+        acu_tensor_release(y[i]);
+    }
+    close_comm(comm);
+    end();
+}
+
+/* ---- checked --------------------------------------------------------------------------------- */
+
+static void checked_ones_match_too(void **state)
+{
+    (void)state;
+    begin(RANKS);
+    all_as_processes(0, true, run_programs);
+    end();
+}
+
+/* All are told, and so is what comes later. */
+static void disagree(acu_comm *comm, int rank)
+{
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, (int[]){1, 2}, 2);
+    acu_op *op = rank == 1 ? acu_comm_broadcast(comm, 0, x)
+                           : acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x);
+    const char *words = "disagree: rank 1|kind broadcast|rank 0 of kind all-reduce";
+    assert_fails(acu_sync(devices[0], op, NULL), ACU_ERR_INVALID, words);
+    assert_fails(acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x), NULL),
+                 ACU_ERR_DEPENDENCY, words);
+    acu_tensor_release(x);
+}
+
+static void ranks_that_disagree_are_named(void **state)
+{
+    (void)state;
+    begin(2);
+    all_as_processes(0, true, disagree);
     end();
 }
 
@@ -566,7 +658,7 @@ static void closing_ends_what_waits(void **state)
     snprintf(file, sizeof file, "%s/meet", folder);
     pthread_barrier_init(&together, NULL, (unsigned)count);
     for (int i = 0; i < count; i++) {
-        p[i] = (process){i, 0, NULL, file};
+        p[i] = (process){i, 0, NULL, file, false};
         assert_int_equal(pthread_create(&threads[i], NULL, run_and_leave, &p[i]), 0);
     }
     for (int i = 0; i < count; i++)
@@ -709,6 +801,10 @@ int main(void)
         TEST(threads_of_one_process_need_no_order),
         TEST(a_process_for_each_device),
         TEST(messages),
+        TEST(neighbours_exchange),
+        TEST(so_do_those_of_one_process),
+        TEST(checked_ones_match_too),
+        TEST(ranks_that_disagree_are_named),
         TEST(who_is_late_is_not_waited_for),
         TEST(what_is_given_up_is_aborted),
         TEST(what_nccl_reports_ends_it),
