@@ -60,7 +60,7 @@ static int32_t scaled(const step *s, int rank, int32_t x)
     return (int32_t)((uint32_t)x * (uint32_t)s->factor + (uint32_t)(s->plus + rank));
 }
 
-static int32_t reduce_two(acu_reduction how, int32_t a, int32_t b)
+static int32_t reduce_both(acu_reduction how, int32_t a, int32_t b)
 {
     return how == ACU_REDUCE_SUM    ? (int32_t)((uint32_t)a + (uint32_t)b)
            : how == ACU_REDUCE_PROD ? (int32_t)((uint32_t)a * (uint32_t)b)
@@ -69,17 +69,17 @@ static int32_t reduce_two(acu_reduction how, int32_t a, int32_t b)
 }
 
 /* Element i of what rank r gives. */
-static int32_t gives(const step *s, const contents *before, int r, int i)
+static int32_t given_by(const step *s, const contents *before, int r, int i)
 {
     return s->has_in[r] ? before->of[r][s->a][s->from + i * s->stride]
                         : before->of[r][s->b][s->to + i * s->stride];
 }
 
-static int32_t reduced(const step *s, const contents *before, int ranks, int i)
+static int32_t reduced_of(const step *s, const contents *before, int ranks, int i)
 {
-    int32_t x = gives(s, before, 0, i);
+    int32_t x = given_by(s, before, 0, i);
     for (int r = 1; r < ranks; r++)
-        x = reduce_two(s->collective.reduction, x, gives(s, before, r, i));
+        x = reduce_both(s->collective.reduction, x, given_by(s, before, r, i));
     return x;
 }
 
@@ -95,25 +95,25 @@ static void collect(const step *s, const contents *before, contents *after, int 
     switch (s->collective.kind) {
     case ACU_ALL_REDUCE:
     case ACU_REDUCE:
-        store(s, after, r, i, reduced(s, before, ranks, i));
+        store(s, after, r, i, reduced_of(s, before, ranks, i));
         break;
     case ACU_BROADCAST:
-        store(s, after, r, i, gives(s, before, root, i));
+        store(s, after, r, i, given_by(s, before, root, i));
         break;
     case ACU_ALL_GATHER:
     case ACU_GATHER: /* in place, a part is where it belongs */
         for (int j = 0; j < ranks; j++)
-            store(s, after, r, j * n + i, gives(s, before, j, (s->has_in[j] ? 0 : j * n) + i));
+            store(s, after, r, j * n + i, given_by(s, before, j, (s->has_in[j] ? 0 : j * n) + i));
         break;
     case ACU_REDUCE_SCATTER:
-        store(s, after, r, (s->in_place ? r * n : 0) + i, reduced(s, before, ranks, r * n + i));
+        store(s, after, r, (s->in_place ? r * n : 0) + i, reduced_of(s, before, ranks, r * n + i));
         break;
     case ACU_ALL_TO_ALL:
         for (int j = 0; j < ranks; j++)
-            store(s, after, r, j * n + i, gives(s, before, j, r * n + i));
+            store(s, after, r, j * n + i, given_by(s, before, j, r * n + i));
         break;
     default: /* scatter */
-        store(s, after, r, i, gives(s, before, root, r * n + i));
+        store(s, after, r, i, given_by(s, before, root, r * n + i));
     }
 }
 
