@@ -508,6 +508,9 @@ static void an_op_within_an_op_of_the_same_submission(void **state)
                             &options, &future));
     acu_future *reader = test_submit(b.devices[0], acu_dup(b.there));
     is_open(reader); /* the fill does not begin before the host work is over */
+    char text[4096];
+    assert_works(acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+    assert_non_null(strstr(text, "device 0, not issued"));
     open_gate(&b);
     ends(reader, ACU_OK);
     ends(future, ACU_OK);
