@@ -35,7 +35,7 @@
  *
  * Ops nest as deep as memory allows, whatever the stack of the thread: while an op is planned or
  * described, each level takes up to 1 KiB, which the thread gets where its own stack is used up. At
- * 128 MiB, some hundred thousand levels, that ends with LIMIT, since an op that makes another one
+ * 1 GiB, more than a million levels, that ends with LIMIT, since an op that makes another one
  * for ever (with acu_then, for instance) would take all memory. The exception is a chain of
  * launches, each of which takes a value of the previous one as its first argument: it may have any
  * length. A loop that keeps extending an op (with acu_add(op, 1), for instance) should submit it

@@ -27,7 +27,7 @@ enum { NEEDED = 128 << 10, STACK = 4 << 20 };
 enum { NEEDED = 32 << 10, STACK = 1 << 20 };
 #endif
 enum { GUARD = 64 << 10 };             /* bytes in front of a stack that are no memory */
-enum { MOST = (128 << 20) / STACK };   /* stacks that a thread gets: an op without end is refused */
+enum { MOST = (1 << 30) / STACK }; /* stacks that a thread gets: an op without end is refused */
 
 /* Asking the system takes up to 50 us, so a thread does that once. Without an answer it remembers
  * an empty stack. */

@@ -48,6 +48,7 @@ static bool push(acui_plan *plan, acui_after entry)
         return false;
     *after = entry;
     after->outer = plan->now.after;
+    after->range = acui_after_range(after->outer);
     plan->now.after = after;
     return true;
 }
@@ -109,6 +110,7 @@ acui_point **acui_front_points(acui_plan *plan, size_t count)
     after->points = points;
     after->point_count = count;
     after->outer = plan->now.after;
+    after->range = acui_after_range(after->outer);
     after->next_points = plan->points;
     plan->now.after = plan->points = after;
     return points;
@@ -129,11 +131,11 @@ void acui_front_clear(acui_plan *plan)
 static acu_status plan_before(acui_plan *plan, acu_op *op, acu_device *fallback, acui_front *front)
 {
     acui_values unused = {.unwanted = true};
-    const acui_imported *since = plan->imported;
+    const acui_imported *before = plan->here;
     *front = acui_front_start(plan);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, &unused);
     acui_values_clear(&unused);
-    acui_import_only_order(plan, since, front->first);
+    acui_import_only_order(plan, before, front->first);
     acu_status done = acui_front_done(plan, front);
     return status == ACU_OK ? done : status;
 }

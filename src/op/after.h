@@ -12,7 +12,8 @@
 
 /* One entry of such a list: a range of nodes, a shared op, or points. In the plan's arena. */
 struct acui_after {
-    const acui_after *outer;     /* comes before too */
+    const acui_after *outer;     /* comes before too; */
+    const acui_after *range;     /* ... and so does this, the first of them that is a range */
     uint32_t begin, end;         /* nodes of the plan */
     const acui_child *child;     /* an op that another submission planned: its points */
     acui_point **points;         /* retained until the plan goes */
@@ -46,5 +47,11 @@ acu_status acui_front_note(acui_plan *plan, const acui_child *child);
  * set). */
 acui_point **acui_front_points(acui_plan *plan, size_t count);
 void acui_front_clear(acui_plan *plan); /* the plan goes */
+
+/* The first range of nodes in the list. */
+static inline const acui_after *acui_after_range(const acui_after *after)
+{
+    return !after || after->end > after->begin ? after : after->range;
+}
 
 #endif

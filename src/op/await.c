@@ -44,8 +44,7 @@ static acu_device *device_of(const acui_plan *plan, acu_device *fallback)
 acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *fallback,
                            const acui_values *values)
 {
-    const acui_imported *since = acui_import_since(plan);
-    if ((!plan->passes_on && plan->imported == since) || plan->for_replay)
+    if ((!plan->passes_on && !plan->here) || plan->for_replay)
         return ACU_OK;
     if (!plan->passes_on)
         values = NULL;
@@ -56,8 +55,11 @@ acu_status acui_plan_await(acui_plan *plan, const acu_op *op, acu_device *fallba
     acui_node *node = acui_plan_node(plan, ACUI_NODE_AWAIT, op, device, count);
     if (!node)
         return ACU_ERR_NO_MEMORY;
-    node->u.await.imported = plan->imported;
-    node->u.await.since = since;
+    node->u.await.here = plan->here;
+    if (count) {
+        node->u.await.imported = plan->imported;
+        node->u.await.since = plan->now.child ? plan->now.child->since : NULL;
+    }
     return add_open(plan, node, values);
 }
 

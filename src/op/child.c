@@ -32,6 +32,7 @@ static acui_child *new_child(acui_plan *plan, acui_child_kind kind, const char *
                                                                             : NULL;
     child->domain = kind != ACUI_CHILD_SHARED ? child : parent ? parent->domain : NULL;
     child->since = plan->imported;
+    child->before = plan->here;
     return child;
 }
 
@@ -76,6 +77,7 @@ void acui_child_end(acui_plan *plan, acui_child *child)
 {
     child->end = plan->count;
     plan->now.child = child->parent;
+    plan->here = child->before;
 }
 
 /* Under order locks, because some of it may be in flight already, where a `then` submitted by
@@ -178,6 +180,7 @@ static void add(acui_plan *plan, acui_child *child)
         set_users(child, users_of(child) + 1);
     child->next = plan->children;
     plan->children = plan->now.child = child;
+    plan->here = NULL;
     pthread_mutex_unlock(&users_lock);
 }
 

@@ -55,7 +55,7 @@ struct acui_child {
     acui_child *last;    /* ... that is a FINALLY; */
     acui_child *other;   /* ... that is an ELSE. Only what is inside of `shared` */
     acui_child *next;    /* of plan->children */
-    struct acui_imported *since; /* what the plan had imported when it began */
+    struct acui_imported *since, *before; /* plan->imported and plan->here when it began */
     acui_child *domain;  /* the innermost one around it that is not SHARED, itself included; NULL:
                           * the submission. That fails with it */
     bool refused;        /* could not be planned: none of it runs */

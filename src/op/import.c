@@ -56,25 +56,29 @@ acu_status acui_import(acui_plan *plan, const acu_op *op, bool part)
     if (!mine || !acui_child_is_within(child, acui_child_user(now)))
         acui_usage_begin(plan, &imported->usage, child);
     imported->child = child;
-    imported->in = now;
     imported->awaited = !part || same;
     imported->last = plan->last;
     imported->context = plan->now.context;
     imported->number = number_after(plan->imported);
     imported->next = plan->imported;
     plan->imported = imported;
+    imported->next_here = plan->here;
+    plan->here = imported;
     plan->passes_on |= !same;
     return ACU_OK;
 }
 
+/* So many nodes are looked at for each import, on the average; an AWAIT costs less than more. */
+enum { LOOKS = 64 };
+
 /* Whether a node behind `last`, with which what the plan plans now fails, touches all of the
- * value. */
+ * value. Not if there are no `looks` left. */
 static bool is_touched(const acui_plan *plan, const acui_node *last,
-                       const acui_imported_value *value)
+                       const acui_imported_value *value, size_t *looks)
 {
     const acui_child *now = plan->now.child;
     const acui_node *node = last ? last->next : plan->first;
-    for (; node; node = node->next)
+    for (; node && *looks > 0; node = node->next, --*looks)
         for (uint32_t i = 0; i < node->access_count; i++)
             if (node->accesses[i].use->buffer == value->buffer &&
                 fails_with(now, node->frame->child) &&
@@ -85,36 +89,26 @@ static bool is_touched(const acui_plan *plan, const acui_node *last,
 
 /* Whether nodes of the plan, where it plans now, touch all values of the imported op: then order,
  * and the failure of whoever reads them, follow from the data. */
-static bool is_all_touched(const acui_plan *plan, const acui_imported *b)
+static bool is_all_touched(const acui_plan *plan, const acui_imported *b, size_t *looks)
 {
     for (uint32_t i = 0; i < b->count; i++)
-        if (!is_touched(plan, b->last, &b->values[i]))
+        if (!is_touched(plan, b->last, &b->values[i], looks))
             return false;
     return b->count > 0;
 }
 
-/* The latest, from b on, that is used where the plan plans now: past those used in children inside
- * of that, which have AWAITs of their own. */
-static acui_imported *used_here(const acui_plan *plan, acui_imported *b, const acui_imported *since)
+bool acui_import_is_open(const acui_plan *plan)
 {
-    while (b != since && b->in != plan->now.child)
-        b = b->in->since;
+    size_t looks = 16 * (size_t)LOOKS;
+    const acui_imported *b = plan->here;
+    for (; b && (!b->awaited || is_all_touched(plan, b, &looks)); b = b->next_here)
+        looks += LOOKS;
     return b;
 }
 
-bool acui_import_is_open(const acui_plan *plan)
+void acui_import_only_order(const acui_plan *plan, const acui_imported *before, uint32_t first)
 {
-    const acui_imported *since = acui_import_since(plan);
-    const acui_imported *b = used_here(plan, plan->imported, since);
-    while (b != since && (!b->awaited || is_all_touched(plan, b)))
-        b = used_here(plan, b->next, since);
-    return b != since;
-}
-
-void acui_import_only_order(const acui_plan *plan, const acui_imported *since, uint32_t first)
-{
-    acui_imported *b = used_here(plan, plan->imported, since);
-    for (; b != since; b = used_here(plan, b->next, since))
+    for (acui_imported *b = plan->here; b != before; b = b->next_here)
         b->awaited &= acui_child_in(b->child, plan) && b->child->begin >= first;
 }
 
@@ -132,5 +126,5 @@ void acui_import_clear(acui_plan *plan)
     acui_import_entered(plan);
     for (const acui_imported *b = plan->imported; b; b = b->next)
         acui_child_release(b->child);
-    plan->imported = NULL;
+    plan->imported = plan->here = NULL;
 }

@@ -16,9 +16,9 @@ typedef struct acui_imported_value {
 
 /* Notes that a plan uses an op that was planned before; in its arena. */
 typedef struct acui_imported {
-    struct acui_imported *next; /* the one before */
+    struct acui_imported *next; /* the one before, */
+    struct acui_imported *next_here; /* ... and the one before in the same child; NULL: none */
     acui_child *child;          /* retained until the plan goes */
-    acui_child *in;             /* where it is used, whose AWAIT stands for it; NULL: in no child */
     acui_usage usage;
     acui_imported_value *values; /* its tensors: no AWAIT is needed if nodes touch all of these */
     uint32_t count;             /* ... which are so many; 0: it is awaited in any case */
@@ -31,18 +31,13 @@ typedef struct acui_imported {
 /* The plan got values of the op, which another one may have planned. `part`: the op is not awaited
  * as a whole. NO_MEMORY. Share lock held. */
 acu_status acui_import(acui_plan *plan, const acu_op *op, bool part);
-/* What the plan had imported when the child that it plans now began. */
-static inline acui_imported *acui_import_since(const acui_plan *plan)
-{
-    return plan->now.child ? plan->now.child->since : NULL;
-}
 /* Whether an AWAIT is needed where the plan plans now: to be over, or to fail, with some op that
  * was imported there, as its nodes do not touch all values of that. */
 bool acui_import_is_open(const acui_plan *plan);
-/* What was imported where the plan plans now, behind `since`, is in front of what is planned, and
+/* What was imported where the plan plans now, behind `before`, is in front of what is planned, and
  * nothing else. But those that are planned there, from node `first` on, are a part of the whole,
  * which fails with them. */
-void acui_import_only_order(const acui_plan *plan, const acui_imported *since, uint32_t first);
+void acui_import_only_order(const acui_plan *plan, const acui_imported *before, uint32_t first);
 /* What the plan got from others is entered behind them, or never will be. */
 void acui_import_entered(acui_plan *plan);
 void acui_import_clear(acui_plan *plan); /* the plan goes */

@@ -295,8 +295,9 @@ struct acui_node {
             size_t count;
             acui_point *behind; /* what a FOREIGN call waits for besides its data; NULL: nothing */
         } call; /* FOREIGN, HOST; DECIDE: the or_else, without values */
-        struct { /* it stands for some of what the plan imported by then, behind `since` */
-            const struct acui_imported *imported, *since;
+        struct { /* what it stands for, linked by next_here; and what its values may be of: what
+                  * the plan imported by then, behind `since` */
+            const struct acui_imported *here, *imported, *since;
         } await;
     } u;
 };
@@ -353,7 +354,8 @@ struct acui_plan {
     bool fails;                      /* one of them failed, or was refused. Order lock */
     bool unwanted;                   /* the submission failed, or was given up */
     struct acui_usage *uses_of_ops;  /* its own, of ops that others planned */
-    struct acui_imported *imported;  /* uses of ops that were planned before */
+    struct acui_imported *imported;  /* uses of ops that were planned before; the latest first */
+    struct acui_imported *here;      /* those where it plans now, outside of children in there */
 
     /* The engine's: enter the nodes so far into the order, and start what can start. */
     acu_status (*flush)(acui_plan *plan);

@@ -209,8 +209,7 @@ static acu_status plan_shared(acui_plan *plan, acu_op *op, acu_device *fallback,
     ACUI_TRY(acui_child_begin_shared(plan, op));
     acui_child *child = op->rest->child;
     acu_status status = plan_fresh(plan, op, fallback, values);
-    if (status == ACU_OK && plan->imported != child->since) /* so that it is over, or fails, with
-                                                             * all that it uses */
+    if (status == ACU_OK && plan->here) /* so that it is over, or fails, with all that it uses */
         status = acui_plan_await(plan, op, fallback, NULL);
     acui_child_end(plan, child);
     if (status != ACU_OK && child->domain) /* else all of the submission is refused */

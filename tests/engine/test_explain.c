@@ -312,6 +312,37 @@ static void order_inside_a_part(void **state)
     test_leaks_none();
 }
 
+static acu_op *fill_both(void *user, acu_val *values, size_t count)
+{
+    acu_tensor **both = user;
+    (void)values, (void)count;
+    return acu_zip(acu_fill(both[0], acu_u32(1)), acu_fill(both[1], acu_u32(1)));
+}
+
+/* Only the first of those that come behind many has an edge from each. */
+static void many_in_front_of_several(void **state)
+{
+    enum { MANY = 70 };
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x, *both[] = {zeros(device), zeros(device)};
+    acu_op *ops[MANY];
+    assert_works(acu_tensor_alloc(device, ACU_U32, ACU_SHAPE(MANY), &x));
+    for (int i = 0; i < MANY; i++)
+        ops[i] = acu_fill(acu_slice(x, ACU_SHAPE(i), ACU_SHAPE(i + 1)), acu_u32(1));
+    acu_op *op = acu_then(acu_op_zip(ops, MANY, ACU_SITE), fill_both, both);
+    acu_future *future = submit_on(device, op, NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("1 part|70 fill|, after 0, 1, |, 68, 69\n|71 fill|, after 70\n");
+    drop(future);
+    acu_tensor_release(x);
+    acu_tensor_release(both[0]);
+    acu_tensor_release(both[1]);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* On a single stream they run one by one, whatever memory is allocated between them. */
 static void in_order_on_one_stream(void **state)
 {
@@ -479,6 +510,7 @@ int main(void)
         cmocka_unit_test(warm_submissions_have_graphs_made),
         cmocka_unit_test(signatures_differ_in_what_comes_behind_what),
         cmocka_unit_test(order_inside_a_part),
+        cmocka_unit_test(many_in_front_of_several),
         cmocka_unit_test(in_order_on_one_stream),
         cmocka_unit_test(branches),
         cmocka_unit_test(ops_before_they_are_submitted),

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Ops that nest deeply, in threads with small stacks. */
+/* Ops that nest deeply, in threads with small stacks.
+ *
+ *   ACUDA_TEST_CHAIN   how many ops are in a chain (20,000); a million takes half a minute
+ */
 #include "support/support.h"
 
 #include "support/one_device.h"
+#include "support/small_stack.h"
 
-#include <pthread.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { STACK = 512 << 10 }; /* bytes; frames are larger there */
-#else
-enum { STACK = 64 << 10 };
-#endif
-enum { LEVELS = 5000 };
+enum { LEVELS = 5000, FILL = 5, AFTER = 10 };
+static acu_tensor *target;
 
 static acu_op *pass_on(void *user, acu_val *values, size_t count)
 {
@@ -33,7 +31,7 @@ static acu_op *wrap(acu_op *x, int kind)
         return acu_first(acu_op_zip(&x, 1, ACU_SITE));
     case 4:
         return acu_dup(x);
-    case 5:
+    case FILL:
         return acu_fill(x, acu_f32(2));
     case 6:
         return acu_reshape(x, ACU_SHAPE(4));
@@ -43,6 +41,8 @@ static acu_op *wrap(acu_op *x, int kind)
         return acu_op_then(x, pass_on, (acu_user){0}, ACU_SITE);
     case 9:
         return acu_add(1, x);
+    case AFTER:
+        return acu_after(acu_fill(target, acu_f32(3)), x);
     default:
         return NULL;
     }
@@ -75,29 +75,37 @@ static void *describe_deep(void *kind)
     return NULL;
 }
 
-static void in_small_stack(void *(*run)(void *), int kind)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    assert_int_equal(pthread_create(&thread, &attributes, run, &kind), 0);
-    pthread_join(thread, NULL);
-    pthread_attr_destroy(&attributes);
-}
-
 static void submitted(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 10; kind++)
-        in_small_stack(submit_deep, kind);
+        test_in_small_stack(submit_deep, &kind);
 }
 
 static void described(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 10; kind++)
-        in_small_stack(describe_deep, kind);
+        test_in_small_stack(describe_deep, &kind);
+}
+
+static void *submit_chain(void *kind)
+{
+    int links = (int)test_setting("ACUDA_TEST_CHAIN", 20000);
+    acu_future *future = test_submit(device, nest(*(int *)kind, links));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_future_release(future);
+    acu_op_release(nest(*(int *)kind, links));
+    return NULL;
+}
+
+static void chained(void **state)
+{
+    (void)state;
+    assert_works(acu_tensor_alloc(device, ACU_F32, ACU_SHAPE(4), &target));
+    test_in_small_stack(submit_chain, &(int){FILL});
+    test_in_small_stack(submit_chain, &(int){AFTER});
+    acu_tensor_release(target);
 }
 
 /* A `then` that submits, whose `then` submits, and so on. */
@@ -126,7 +134,7 @@ static void *submit_recursively(void *unused)
 static void submitted_from_within(void **state)
 {
     (void)state;
-    in_small_stack(submit_recursively, 0);
+    test_in_small_stack(submit_recursively, NULL);
 }
 
 int main(void)
@@ -137,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(submitted),
         DEVICE_TEST(described),
+        DEVICE_TEST(chained),
         DEVICE_TEST(submitted_from_within),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
  * that of the submission which planned it. */
 static acui_fault *outcome_fault(const acui_task *task, uint16_t number, acui_fault *cause)
 {
-    const acui_imported *b = task->first->u.await.imported;
+    const acui_imported *b = task->submission->plan.imported;
     while (b && b->number != number)
         b = b->next;
     size_t around = b ? b->child->around : 0;

@@ -44,6 +44,17 @@ static acui_homes homes_in_front(const acui_after *after)
     return homes;
 }
 
+/* Of the ops that an AWAIT stands for, or whose values it awaits. */
+static acui_homes homes_of_imports(const acui_node *node)
+{
+    acui_homes homes = 0;
+    for (const acui_imported *b = node->u.await.imported; b != node->u.await.since; b = b->next)
+        homes |= homes_of_child(b->child);
+    for (const acui_imported *b = node->u.await.here; b; b = b->next_here)
+        homes |= homes_of_child(b->child);
+    return homes;
+}
+
 static acui_homes homes_of_node(const acui_node *node)
 {
     acui_homes homes = acui_home_of(node->device);
@@ -51,8 +62,7 @@ static acui_homes homes_of_node(const acui_node *node)
         homes |= atomic_load_explicit(&node->accesses[i].use->buffer->accesses.homes,
                                       memory_order_relaxed);
     if (node->kind == ACUI_NODE_AWAIT)
-        for (const acui_imported *b = node->u.await.imported; b != node->u.await.since; b = b->next)
-            homes |= homes_of_child(b->child);
+        homes |= homes_of_imports(node);
     if (node->kind == ACUI_NODE_FOREIGN && node->u.call.behind)
         homes |= node->u.call.behind->home;
     if (node->kind != ACUI_NODE_LAUNCH)
@@ -352,13 +362,13 @@ static bool enter_await(acui_task *task, const acui_node *node)
 {
     bool memory = enter_values(task, node);
     const acui_plan *plan = &task->submission->plan;
-    const acui_imported *all = node->u.await.imported, *since = node->u.await.since;
-    const acui_imported *values_of = task->dependency_count ? all : since;
+    const acui_imported *since = node->u.await.since;
+    const acui_imported *values_of = task->dependency_count ? node->u.await.imported : since;
     for (const acui_imported *b = values_of; b != since; b = b->next) /* ops inside of others too */
         if (!acui_child_in(b->child, plan))
             acui_child_each_point(b->child, note_value, &(awaiting){task, b});
-    for (const acui_imported *b = all; b != since && memory; b = b->next)
-        if (b->awaited && b->in == node->frame->child)
+    for (const acui_imported *b = node->u.await.here; b && memory; b = b->next_here)
+        if (b->awaited)
             memory = acui_child_in(b->child, plan)
                          ? enter_own_op(task, b)
                          : acui_child_each_point(b->child, enter_op, &(awaiting){task, b});

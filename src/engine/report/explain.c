@@ -71,7 +71,7 @@ static const char *reason(const acui_wait_record *wait)
     return wait->wished ? "was to come later" : "overwrites what that uses";
 }
 
-static void print_node(acui_out *out, const acui_node_record *node)
+static void print_node(acui_out *out, const acui_task_record *part, const acui_node_record *node)
 {
     if (node->first)
         acui_print(out, "    first %s", kind_name(node->kind));
@@ -82,7 +82,7 @@ static void print_node(acui_out *out, const acui_node_record *node)
     if (node->site.file)
         acui_print(out, ", %s:%d", node->site.file, node->site.line);
     for (uint32_t i = 0; i < node->before_count; i++)
-        acui_print(out, "%s%u", i ? ", " : ", after ", node->before[i]);
+        acui_print(out, "%s%u", i ? ", " : ", after ", part->nodes[node->before[i]].position);
     acui_print(out, "\n");
 }
 
@@ -137,7 +137,8 @@ static void print_part(acui_out *out, const acui_task_record *part)
         acui_print(out, "device %d, stream %" PRIu64 ", signal %" PRIu64 "\n", part->device,
                    part->stream, part->signal);
     print_times(out, part);
-    for (const acui_wait_record *wait = part->waits; wait; wait = wait->next) {
+    for (uint32_t i = 0; i < part->wait_count; i++) {
+        const acui_wait_record *wait = &part->waits[i];
         acui_print(out, "  behind ");
         print_source(out, wait);
         acui_print(out, ", %s: ", reason(wait));
@@ -146,8 +147,8 @@ static void print_part(acui_out *out, const acui_task_record *part)
     }
     for (const acui_run_record *run = part->runs; run; run = run->next)
         print_run(out, run);
-    for (const acui_node_record *node = part->nodes; node; node = node->next)
-        print_node(out, node);
+    for (uint32_t i = 0; i < part->node_count; i++)
+        print_node(out, part, &part->nodes[i]);
 }
 
 static void print_record(acui_out *out, const acui_submission *s, const char *outcome)
@@ -163,9 +164,9 @@ static void print_record(acui_out *out, const acui_submission *s, const char *ou
 
 /* ---- DOT ---- */
 
-static void dot_node(acui_out *out, int part, int at, const acui_node_record *node)
+static void dot_node(acui_out *out, int part, uint32_t at, const acui_node_record *node)
 {
-    acui_print(out, "    n%d_%d [label=\"%s", part, at, kind_name(node->kind));
+    acui_print(out, "    n%d_%u [label=\"%s", part, at, kind_name(node->kind));
     if (strcmp(node->name, kind_name(node->kind)) != 0) {
         acui_print(out, " ");
         acui_print_quoted(out, node->name);
@@ -178,18 +179,9 @@ static void dot_node(acui_out *out, int part, int at, const acui_node_record *no
     acui_print(out, "\"];\n");
 }
 
-static int find_node(const acui_task_record *part, uint32_t position)
-{
-    int at = 0;
-    for (const acui_node_record *node = part->nodes; node; node = node->next, at++)
-        if (!node->first && node->position == position)
-            return at;
-    return 0;
-}
-
 static void dot_part(acui_out *out, const acui_task_record *part)
 {
-    int number = part->number, at = 0;
+    int number = part->number;
     acui_print(out, "  subgraph cluster_%d {\n    label=\"part %d: ", number, number);
     if (part->host)
         acui_print(out, "host");
@@ -199,24 +191,24 @@ static void dot_part(acui_out *out, const acui_task_record *part)
         acui_print(out, "device %d, stream %" PRIu64 "%s", part->device, part->stream,
                    part->runs && part->runs->hit ? ", graph" : "");
     acui_print(out, "\";\n");
-    for (const acui_node_record *node = part->nodes; node; node = node->next)
-        dot_node(out, number, at++, node);
-    at = 0;
-    for (const acui_node_record *node = part->nodes; node; node = node->next, at++)
-        for (uint32_t i = 0; i < node->before_count; i++)
-            acui_print(out, "    n%d_%d -> n%d_%d;\n", number, find_node(part, node->before[i]),
-                       number, at);
+    for (uint32_t at = 0; at < part->node_count; at++)
+        dot_node(out, number, at, &part->nodes[at]);
+    for (uint32_t at = 0; at < part->node_count; at++)
+        for (uint32_t i = 0; i < part->nodes[at].before_count; i++)
+            acui_print(out, "    n%d_%u -> n%d_%u;\n", number, part->nodes[at].before[i], number,
+                       at);
     acui_print(out, "  }\n");
 }
 
 static void dot_waits(acui_out *out, const acui_task_record *part)
 {
-    int number = part->number, at = 0;
-    for (const acui_wait_record *wait = part->waits; wait; wait = wait->next, at++) {
+    int number = part->number;
+    for (uint32_t at = 0; at < part->wait_count; at++) {
+        const acui_wait_record *wait = &part->waits[at];
         if (wait->part) {
             acui_print(out, "  n%d_0 -> n%d_0 [", wait->part->number, number);
         } else {
-            acui_print(out, "  w%d_%d [shape=plaintext, label=\"", number, at);
+            acui_print(out, "  w%d_%u [shape=plaintext, label=\"", number, at);
             if (wait->file) {
                 acui_print_quoted(out, wait->file);
                 acui_print(out, ":%d", wait->line);
@@ -226,7 +218,7 @@ static void dot_waits(acui_out *out, const acui_task_record *part)
             } else {
                 acui_print(out, wait->memory ? "memory" : wait->load ? "loading" : "other work");
             }
-            acui_print(out, "\"];\n  w%d_%d -> n%d_0 [", number, at, number);
+            acui_print(out, "\"];\n  w%d_%u -> n%d_0 [", number, at, number);
         }
         acui_print(out, "label=\"%s\", style=%s];\n", reason(wait),
                    wait->how == ACUI_HOW_EVENT || wait->how == ACUI_HOW_HOST ? "bold" : "dashed");

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -60,27 +61,28 @@ static const char *copy(acui_arena *arena, const char *text)
 
 /* ---- parts; lock held ---- */
 
-static void record_edges(acui_arena *arena, acui_node_record *entry, const acui_node *node)
+static void record_edges(acui_arena *arena, acui_node_record *entry, const acui_node *node,
+                         uint32_t first)
 {
     entry->before = ACUI_ARENA_ARRAY(arena, uint32_t, node->before_count);
     for (uint32_t i = 0; entry->before && i < node->before_count; i++)
-        entry->before[entry->before_count++] = acui_node_before(node)[i]->position;
+        entry->before[entry->before_count++] = acui_node_before(node)[i]->index - first;
 }
 
-static void record_node(acui_arena *arena, acui_task_record *part, const acui_node *node)
+static void record_nodes(acui_arena *arena, acui_task_record *part, const acui_task *task)
 {
-    acui_node_record *entry = ACUI_ARENA_NEW(arena, acui_node_record);
-    if (!entry)
-        return;
-    *entry = (acui_node_record){.kind = node->kind,
-                                .name = copy(arena, node->name),
-                                .site = node->site,
-                                .first = !part->host && acui_is_prologue(node),
-                                .position = node->position};
-    if (!entry->first && node->before_count)
-        record_edges(arena, entry, node);
-    *part->nodes_end = entry;
-    part->nodes_end = &entry->next;
+    part->nodes = ACUI_ARENA_ARRAY(arena, acui_node_record, task->count);
+    for (uint32_t i = 0; part->nodes && i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
+        acui_node_record *entry = &part->nodes[part->node_count++];
+        *entry = (acui_node_record){.kind = node->kind,
+                                    .name = copy(arena, node->name),
+                                    .site = node->site,
+                                    .first = !part->host && acui_is_prologue(node),
+                                    .position = node->position};
+        if (!entry->first && node->before_count)
+            record_edges(arena, entry, node, task->first->index);
+    }
 }
 
 static void record_run(acui_arena *arena, acui_task_record *part, const acui_run *run)
@@ -93,8 +95,35 @@ static void record_run(acui_arena *arena, acui_task_record *part, const acui_run
     part->runs_end = &entry->next;
 }
 
+static uint32_t slot_of(const acui_record *record, const acui_point *point)
+{
+    uint32_t slot = (uint32_t)acui_hash_with(0, (uint64_t)(uintptr_t)point) & (record->room - 1);
+    while (record->table[slot] && record->table[slot]->point != point)
+        slot = (slot + 1) & (record->room - 1);
+    return slot;
+}
+
+/* Room in the table for one part more: at most half of it is full. False: no memory. */
+static bool grow_table(acui_record *record)
+{
+    if (2 * (uint32_t)record->count < record->room)
+        return true;
+    uint32_t room = record->room ? 2 * record->room : 16;
+    acui_task_record **table = ACUI_ARENA_ARRAY(&record->arena, acui_task_record *, room);
+    if (!table)
+        return false;
+    memset(table, 0, room * sizeof *table); /* see acui_record_new */
+    record->table = table;
+    record->room = room;
+    for (acui_task_record *part = record->parts; part; part = part->next)
+        record->table[slot_of(record, part->point)] = part;
+    return true;
+}
+
 static void record_part(acui_record *record, acui_task *task)
 {
+    if (!grow_table(record))
+        return;
     acui_task_record *part = ACUI_ARENA_NEW(&record->arena, acui_task_record);
     if (!part)
         return;
@@ -104,14 +133,13 @@ static void record_part(acui_record *record, acui_task *task)
                            .device = task->device->info.ordinal,
                            .host = !task->stream,
                            .id = 1 + atomic_fetch_add_explicit(&last_part, 1, memory_order_relaxed),
-                           .nodes_end = &part->nodes,
                            .runs_end = &part->runs};
-    for (size_t i = 0; i < task->count; i++)
-        record_node(&record->arena, part, task->nodes[i]);
+    record_nodes(&record->arena, part, task);
     for (const acui_run *run = task->runs; run; run = run->next)
         record_run(&record->arena, part, run);
     *record->end = part;
     record->end = &part->next;
+    record->table[slot_of(record, part->point)] = part;
     task->record = part;
 }
 
@@ -128,12 +156,11 @@ void acui_record_tasks(acui_submission *submission, acui_task *tasks)
 
 /* ---- what the parts come behind ---- */
 
+/* The part of that point; NULL: it is of another submission, or there was no memory. */
 static const acui_task_record *find_part(const acui_record *record, const acui_point *point)
 {
-    const acui_task_record *part = record->parts;
-    while (part && part->point != point)
-        part = part->next;
-    return part;
+    bool own = record->room && point->owner == record->number;
+    return own ? record->table[slot_of(record, point)] : NULL;
 }
 
 /* What is loaded when that point is over, for one of the task's operations. */
@@ -160,6 +187,28 @@ static const char *loaded(acui_arena *arena, const acui_task *task, const acui_p
     return NULL;
 }
 
+static void record_wait(acui_record *record, const acui_task *task, acui_wait_record *entry,
+                        const acui_dependency *before)
+{
+    const acui_point *point = before->point;
+    *entry = (acui_wait_record){.point = point,
+                                .part = find_part(record, point),
+                                .file = point->file,
+                                .line = point->line,
+                                .owner = point->owner,
+                                .data = before->data,
+                                .wished = before->wished,
+                                .memory = point->allocation || point->growth,
+                                .load = point->load,
+                                .how = task->stream ? ACUI_HOW_OPEN : ACUI_HOW_HOST};
+    if (point->load) {
+        entry->how = ACUI_HOW_HOST;
+        entry->loaded = loaded(&record->arena, task, point);
+    }
+    if (point->state == ACUI_POINT_OVER)
+        entry->how = ACUI_HOW_OVER;
+}
+
 void acui_record_waits(acui_task *tasks)
 {
     acui_record *record = tasks ? tasks->submission->record : NULL;
@@ -169,35 +218,28 @@ void acui_record_waits(acui_task *tasks)
     pthread_mutex_lock(&record->lock);
     record->number = tasks->point->owner;
     for (acui_task *task = tasks; task; task = task->next) {
-        if (task->record)
-            task->record->entered = now;
-        for (size_t i = task->record ? task->dependency_count : 0; i-- > 0;) {
-            const acui_dependency *before = &task->dependencies[i];
-            const acui_point *point = before->point;
-            acui_wait_record *entry = ACUI_ARENA_NEW(&record->arena, acui_wait_record);
-            if (!entry)
-                continue;
-            *entry = (acui_wait_record){.next = task->record->waits,
-                                        .point = point,
-                                        .part = find_part(record, point),
-                                        .file = point->file,
-                                        .line = point->line,
-                                        .owner = point->owner,
-                                        .data = before->data,
-                                        .wished = before->wished,
-                                        .memory = point->allocation || point->growth,
-                                        .load = point->load,
-                                        .how = task->stream ? ACUI_HOW_OPEN : ACUI_HOW_HOST};
-            if (point->load) {
-                entry->how = ACUI_HOW_HOST;
-                entry->loaded = loaded(&record->arena, task, point);
-            }
-            if (point->state == ACUI_POINT_OVER)
-                entry->how = ACUI_HOW_OVER;
-            task->record->waits = entry;
-        }
+        acui_task_record *part = task->record;
+        if (!part)
+            continue;
+        part->entered = now;
+        part->waits = ACUI_ARENA_ARRAY(&record->arena, acui_wait_record, task->dependency_count);
+        for (size_t i = 0; part->waits && i < task->dependency_count; i++)
+            record_wait(record, task, &part->waits[part->wait_count++], &task->dependencies[i]);
     }
     pthread_mutex_unlock(&record->lock);
+}
+
+/* They are looked for in their order, but for a few at a time that come again. */
+static acui_wait_record *find_wait(acui_task_record *part, const acui_point *point)
+{
+    const uint32_t back = 64;
+    uint32_t at = part->wait_at > back ? part->wait_at - back : 0;
+    for (uint32_t n = 0; n < part->wait_count; n++, at = at + 1 < part->wait_count ? at + 1 : 0)
+        if (part->waits[at].point == point) {
+            part->wait_at = at;
+            return &part->waits[at];
+        }
+    return NULL;
 }
 
 void acui_record_wait(const acui_task *task, const acui_point *point, uint64_t stream, acui_how how)
@@ -206,15 +248,26 @@ void acui_record_wait(const acui_task *task, const acui_point *point, uint64_t s
         return;
     acui_record *record = task->submission->record;
     pthread_mutex_lock(&record->lock);
-    for (acui_wait_record *entry = task->record->waits; entry; entry = entry->next)
-        if (entry->point == point) {
-            entry->how = how;
-            entry->stream = stream;
-        }
+    acui_wait_record *entry = find_wait(task->record, point);
+    if (entry) {
+        entry->how = how;
+        entry->stream = stream;
+    }
     pthread_mutex_unlock(&record->lock);
 }
 
 /* ---- how the parts went to the device ---- */
+
+/* They are looked for in their order. */
+static acui_run_record *find_run(acui_task_record *part, uint32_t from)
+{
+    acui_run_record *run = part->run_at;
+    while (run && run->from != from)
+        run = run->next;
+    for (run = run ? run : part->runs; run && run->from != from;)
+        run = run->next;
+    return part->run_at = run;
+}
 
 void acui_record_run(const acui_task *task, const acui_run *run, const acui_run_record *how)
 {
@@ -222,14 +275,14 @@ void acui_record_run(const acui_task *task, const acui_run *run, const acui_run_
         return;
     acui_record *record = task->submission->record;
     pthread_mutex_lock(&record->lock);
-    for (acui_run_record *entry = task->record->runs; entry; entry = entry->next)
-        if (entry->from == run->nodes[0]->position) {
-            entry->issued = true;
-            entry->hit = how->hit;
-            entry->why = how->why;
-            entry->set = how->set;
-            entry->streams = how->streams;
-        }
+    acui_run_record *entry = find_run(task->record, run->nodes[0]->position);
+    if (entry) {
+        entry->issued = true;
+        entry->hit = how->hit;
+        entry->why = how->why;
+        entry->set = how->set;
+        entry->streams = how->streams;
+    }
     pthread_mutex_unlock(&record->lock);
 }
 

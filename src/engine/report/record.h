@@ -22,7 +22,6 @@ typedef enum acui_how { /* how a part came behind something */
 } acui_how;
 
 typedef struct acui_wait_record {
-    struct acui_wait_record *next;
     const acui_point *point;             /* only compared, until the task is over */
     const struct acui_task_record *part; /* of the same submission; NULL: of another one */
     const char *file;                    /* of its first operation; NULL: not known */
@@ -38,13 +37,12 @@ typedef struct acui_wait_record {
 } acui_wait_record;
 
 typedef struct acui_node_record {
-    struct acui_node_record *next;
     acui_node_kind kind;
     const char *name;
     acu_site site;
     bool first;        /* in the prologue: it makes memory */
     uint32_t position; /* its position in the part's body */
-    uint32_t *before;  /* positions of those right before it in the part */
+    uint32_t *before;  /* those right before it, as indices of part->nodes */
     uint32_t before_count;
 } acui_node_record;
 
@@ -72,9 +70,11 @@ typedef struct acui_task_record {
     uint64_t began, ended;                 /* on the device, if it had timing events */
     CUevent begin, end;                    /* these; the device's (timing.c); NULL: it has none */
     bool spared;                           /* it has none because enough parts had in that moment */
-    acui_node_record *nodes, **nodes_end;
-    acui_wait_record *waits;
-    acui_run_record *runs, **runs_end;
+    acui_node_record *nodes; /* in their order */
+    acui_wait_record *waits; /* as its dependencies */
+    uint32_t node_count, wait_count;
+    uint32_t wait_at;        /* the wait that was looked for last */
+    acui_run_record *runs, **runs_end, *run_at; /* likewise */
 } acui_task_record;
 
 typedef struct acui_record {
@@ -82,6 +82,8 @@ typedef struct acui_record {
     acui_arena arena;
     acui_task_record *parts, **end;
     int count;
+    acui_task_record **table; /* the parts by their points: open addressing, a power of two in */
+    uint32_t room;            /* size */
     _Atomic(uint32_t) refs;   /* the submission's, and the trace's */
     acui_trace_record traced; /* for the trace */
     bool asked;               /* by the program, for acu_explain; else it is for the trace */

@@ -14,10 +14,10 @@
 
 static const acui_node_record *subject_of(const acui_task_record *part)
 {
-    const acui_node_record *node = part->nodes;
-    while (node && node->first && node->next)
-        node = node->next;
-    return node;
+    const acui_node_record *node = part->nodes, *end = node + part->node_count;
+    while (node < end && node->first && node + 1 < end)
+        node++;
+    return node < end ? node : NULL;
 }
 
 /* Not before `least`: a part that never was issued, or ran on no device, has no such time. */
@@ -57,7 +57,8 @@ static void write_waits(acui_trace_out *out, uint64_t track, const acui_task_rec
 {
     static const char *const how[] = {"not issued", "over",  "on the same stream",
                                       "implied",    "event", "on the host"};
-    for (const acui_wait_record *wait = part->waits; wait; wait = wait->next) {
+    const acui_wait_record *end = part->waits + part->wait_count;
+    for (const acui_wait_record *wait = part->waits; wait < end; wait++) {
         if (wait->how == ACUI_HOW_OVER)
             continue;
         uint64_t from = wait->part    ? acui_track(ACUI_TRACK_PART, wait->part->id)
@@ -121,12 +122,11 @@ static summary sum_up(const acui_task_record *part)
     const acui_node_record *subject = subject_of(part);
     summary s = {.kind = subject ? kinds[subject->kind] : "nothing"};
     acui_text_copy(s.name, sizeof s.name, subject ? subject->name : "nothing");
-    unsigned more = 0;
-    for (const acui_node_record *node = subject ? subject->next : NULL; node; node = node->next) {
-        more++;
+    const acui_node_record *end = part->nodes + part->node_count;
+    for (const acui_node_record *node = subject; node && node < end; node++)
         if (node->kind != subject->kind)
             s.kind = "several";
-    }
+    unsigned more = subject ? (unsigned)(end - subject) - 1 : 0;
     if (more)
         snprintf(s.name, sizeof s.name, "%s and %u more", subject->name, more);
     return s;

@@ -12,10 +12,15 @@
 
 #include <string.h>
 
+enum { WIDE = 64 }; /* more nodes in front of another are many */
+
 /* What is noted about a node while edges are looked for. */
 typedef struct visit {
     const acui_node *by;       /* the node being looked at, once it has an edge from this one */
     const acui_node *follower; /* the first that has an edge from it */
+    uint32_t next;  /* the nodes from this one up to that index need no edge to whatever comes
+                     * behind all of them, since others follow these; 0: not known */
+    uint32_t until; /* ... and those come before this index */
 } visit;
 
 typedef struct finding {
@@ -25,6 +30,8 @@ typedef struct finding {
     uint32_t first; /* index of the first node */
     const acui_node *last; /* the node that was looked at before; NULL: none */
     bool chained;          /* so far, each has an edge from the one before */
+    const acui_after *wide; /* the last range with many nodes that others come behind; NULL: none */
+    acui_node *behind_wide; /* the first node that comes behind all of it */
 } finding;
 
 static inline visit *visit_of(const finding *f, const acui_node *node)
@@ -74,7 +81,7 @@ static void drop_implied(const finding *f, acui_node *node)
     acui_node **list = node->before.more;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < node->before_count; i++)
-        for (uint32_t k = 0; k < list[i]->before_count; k++) {
+        for (uint32_t k = 0; list[i]->before_count <= WIDE && k < list[i]->before_count; k++) {
             visit *m = visit_of(f, acui_node_before(list[i])[k]);
             if (m->by == node)
                 m->by = NULL;
@@ -251,26 +258,54 @@ static bool add_data(const finding *f, acui_node *node)
 
 /* ---- explicit order ---- */
 
-/* Put the node behind all in [begin, end) of the task, that is, behind those that none of the
- * others follows. */
-static bool add_range(const finding *f, acui_node *node, uint32_t begin, uint32_t end)
+/* Past node i and those after it that another one before `end` follows, or that nothing need come
+ * behind. Remembers where that led, since ranges that begin at the same node often come one after
+ * the other, each a little longer. */
+static uint32_t pass_followed(const finding *f, uint32_t i, uint32_t end)
 {
-    uint32_t first = f->first;
-    for (uint32_t i = begin < first ? first : begin; i < end; i++) {
-        acui_node *before = f->task->nodes[i - first];
-        const acui_node *follower = f->visits[i - first].follower;
-        if (acui_is_prologue(before) || (follower && follower->index < end))
-            continue;
-        if (!add_edge(f, node, before))
+    visit *start = &f->visits[i - f->first];
+    uint32_t until = 0;
+    while (i < end) {
+        const visit *m = &f->visits[i - f->first];
+        bool known = m->next > i && m->until <= end;
+        bool prologue = acui_is_prologue(f->task->nodes[i - f->first]);
+        uint32_t followed = known         ? m->until
+                            : prologue    ? 0
+                            : m->follower ? m->follower->index + 1
+                                          : end + 1;
+        if (followed > end)
+            break;
+        until = followed > until ? followed : until;
+        i = known ? m->next : i + 1;
+    }
+    start->next = i;
+    start->until = until;
+    return i;
+}
+
+/* Put the node behind all of the range that is in the task, that is, behind those that none of the
+ * others follows. If these are many, only the first node is put behind them, and others behind that
+ * one: else many behind many were as many edges as the product of both. */
+static bool add_range(finding *f, acui_node *node, const acui_after *range)
+{
+    if (range == f->wide)
+        return add_edge(f, node, f->behind_wide);
+    uint32_t i = range->begin < f->first ? f->first : range->begin, count = 0;
+    for (; i < range->end && (i = pass_followed(f, i, range->end)) < range->end; i++, count++)
+        if (!add_edge(f, node, f->task->nodes[i - f->first]))
             return false;
+    if (count > WIDE) {
+        f->wide = range;
+        f->behind_wide = node;
     }
     return true;
 }
 
-static bool add_explicit(const finding *f, acui_node *node)
+static bool add_explicit(finding *f, acui_node *node)
 {
-    for (const acui_after *after = node->frame->after; after; after = after->outer)
-        if (!add_range(f, node, after->begin, after->end))
+    const acui_after *range = acui_after_range(node->frame->after);
+    for (; range; range = range->range)
+        if (!add_range(f, node, range))
             return false;
     return true;
 }
