@@ -40,7 +40,7 @@ class Torch:
     def address(self, x):
         return x.data_ptr()
 
-    dtypes = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+    dtypes = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 
 
 class Cupy:
@@ -73,7 +73,8 @@ class Cupy:
     def address(self, x):
         return x.data.ptr
 
-    dtypes = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64".split()
+    dtypes = ("uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 float32 float64 "
+              "complex64 complex128").split()
 
 
 other = {"torch": Torch, "cupy": Cupy}[sys.argv[1]]()
