@@ -409,9 +409,9 @@ ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
  * as the memory.
  *
  * The operands are the names in the text, in the order of their first appearance, at most 8. At
- * least one is a tensor; all tensors have the same dtype, one of f32, f64, f16, bf16, c64 and c128;
- * the others are numbers. As in all operations, they broadcast and may have any strides. The text
- * may contain
+ * least one is a tensor; all tensors have the same dtype, of floating point (f16 to f64), complex
+ * numbers or integers; the others are numbers. As in all operations, they broadcast and may have
+ * any strides. The text may contain
  *   a ? b : c   || && == != < <= > >= + - * / - !   numbers   ( )
  *   abs sign square sqrt rsqrt reciprocal exp log sin cos tanh sigmoid gelu silu relu erf floor
  *   ceil trunc round min max pow fma where clamp conj real imag angle complex, with arguments as in
@@ -424,6 +424,10 @@ ACU_API acu_op *acu_op_matmul(acu_op *a, acu_op *b, acu_site site);
  * given as. Where the whole is real, so is the result: "abs(z)" of c64 is f32. It is computed in
  * double, as the operations above are. What complex numbers do not have (an order, rounding, erf
  * and its like) is DTYPE, with the column, and fine for what is real: "abs(z) < 1 ? z : sign(z)".
+ *
+ * Integers are computed in 32 bits (those of 64 bits in 64), and only the result is cut to the
+ * dtype's bits: the sum in "(a + b) / 2" of u8 may be above 255. Numbers in the text are whole, and
+ * the functions abs sign square relu min max pow where clamp; others are DTYPE, with the column.
  *
  * The handle keeps its kernels, and through them the device, until it is released; ops in flight
  * keep what they need. Errors: INVALID (with the column), NO_MEMORY. Does not block.

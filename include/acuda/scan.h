@@ -45,11 +45,11 @@ ACU_API acu_op *acu_op_scan(acu_scan_kind kind, acu_op *x, int dimension, acu_si
  *   acu_op *y = acu_scan_by(last, x, -1, 0);                       0 5 0 0 7 gives 0 5 5 5 7
  *
  * Element i of acu_scan_by combines the identity and elements 0 .. i; that of
- * acu_scan_by_exclusive, 0 .. i - 1. For f16, bf16, f32, f64, c64 and c128, computed in float (f64
- * and complex: double) and rounded once for each element, in an order that follows from the shape:
- * every run on a device gives the same bits. The result has x's dtype. Functions are those of
- * acu_fused, with its exceptions to equal bits on every device. One launch, or two for few long
- * rows. Further errors: ARGUMENTS (not of a and b), those of acu_compile.
+ * acu_scan_by_exclusive, 0 .. i - 1. Of numbers of any kind, computed as acu_fused does, and
+ * rounded or cut once for each element, in an order that follows from the shape: every run on a
+ * device gives the same bits. The result has x's dtype. Functions are those of acu_fused, with its
+ * exceptions to equal bits on every device. One launch, or two for few long rows. Further errors:
+ * ARGUMENTS (not of a and b), those of acu_compile.
  */
 #define acu_scan_by(operation, x, dimension, identity)                                             \
     acu_op_scan_by((operation), ACU_OPERAND(x), (dimension), ACU_TERM(identity), false, ACU_SITE)

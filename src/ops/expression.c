@@ -7,7 +7,9 @@
 #include "base/object.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEEPEST 64
@@ -18,15 +20,19 @@ static const struct {
     const char *name;
     int arguments;
     domain of;
+    bool integers; /* it takes them */
 } functions[] = {
-    {"abs", 1, PART},    {"sign", 1, ALIKE},  {"square", 1, ALIKE},  {"sqrt", 1, ALIKE},
-    {"rsqrt", 1, ALIKE}, {"exp", 1, ALIKE},   {"reciprocal", 1, ALIKE}, {"log", 1, ALIKE},
-    {"sin", 1, ALIKE},   {"cos", 1, ALIKE},   {"tanh", 1, ALIKE},    {"sigmoid", 1, REAL},
-    {"gelu", 1, REAL},   {"silu", 1, REAL},   {"relu", 1, REAL},     {"erf", 1, REAL},
-    {"floor", 1, REAL},  {"ceil", 1, REAL},   {"trunc", 1, REAL},    {"round", 1, REAL},
-    {"min", 2, REAL},    {"max", 2, REAL},    {"pow", 2, ALIKE},     {"fma", 3, REAL},
-    {"where", 3, ALIKE}, {"clamp", 3, REAL},  {"conj", 1, ALIKE},    {"real", 1, PART},
-    {"imag", 1, PART},   {"angle", 1, PART},  {"complex", 2, WHOLE},
+    {"abs", 1, PART, true},          {"sign", 1, ALIKE, true},        {"square", 1, ALIKE, true},
+    {"sqrt", 1, ALIKE, false},       {"rsqrt", 1, ALIKE, false},      {"exp", 1, ALIKE, false},
+    {"reciprocal", 1, ALIKE, false}, {"log", 1, ALIKE, false},        {"sin", 1, ALIKE, false},
+    {"cos", 1, ALIKE, false},        {"tanh", 1, ALIKE, false},       {"sigmoid", 1, REAL, false},
+    {"gelu", 1, REAL, false},        {"silu", 1, REAL, false},        {"relu", 1, REAL, true},
+    {"erf", 1, REAL, false},         {"floor", 1, REAL, false},       {"ceil", 1, REAL, false},
+    {"trunc", 1, REAL, false},       {"round", 1, REAL, false},       {"min", 2, REAL, true},
+    {"max", 2, REAL, true},          {"pow", 2, ALIKE, true},         {"fma", 3, REAL, false},
+    {"where", 3, ALIKE, true},       {"clamp", 3, REAL, true},        {"conj", 1, ALIKE, false},
+    {"real", 1, PART, false},        {"imag", 1, PART, false},        {"angle", 1, PART, false},
+    {"complex", 2, WHOLE, false},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -35,7 +41,7 @@ typedef struct parser {
     acui_parsed *out;
     size_t length; /* of the code so far */
     int depth;
-    unsigned complex_operands;
+    acui_operand_types types;
     bool complex; /* what was read last is a complex number */
 } parser;
 
@@ -107,6 +113,20 @@ static acu_status expect(parser *p, const char *token)
 
 /* ---- numbers, names, calls ---- */
 
+/* Among integers, a number is one that their computation holds. */
+static acu_status check_integer(parser *p, const char *at, size_t length, bool whole)
+{
+    char digits[48];
+    snprintf(digits, sizeof digits, "%.*s", (int)length, at);
+    if (p->types.largest == 0)
+        return ACU_OK;
+    errno = 0;
+    if (whole && strtoull(digits, NULL, 10) <= p->types.largest && !errno)
+        return ACU_OK;
+    return fail_as(p, ACU_ERR_DTYPE, at, whole ? "the number is too large for the tensors' dtype"
+                                               : "integers take no number with a fraction");
+}
+
 static acu_status parse_number(parser *p)
 {
     const char *start = p->at;
@@ -132,7 +152,8 @@ static acu_status parse_number(parser *p)
         return fail(p, start, length > 40 ? "the number is too long" : "a number runs into a name");
     p->complex = false;
     bool whole = !point && !memchr(start, 'e', length) && !memchr(start, 'E', length);
-    snprintf(number, sizeof number, "(T)%.*s%s", (int)length, start, whole ? ".0" : "");
+    ACUI_TRY(check_integer(p, start, length, whole));
+    snprintf(number, sizeof number, whole ? "L(%.*s)" : "(T)%.*s", (int)length, start);
     return emit_text(p, number);
 }
 
@@ -162,6 +183,10 @@ static acu_status parse_arguments(parser *p, const char *name, size_t length, co
     if (known == FUNCTIONS) {
         snprintf(what, sizeof what, "there is no function %.*s", (int)length, name);
         return fail(p, start, what);
+    }
+    if (p->types.largest && !functions[known].integers) {
+        snprintf(what, sizeof what, "%.*s takes no integers", (int)length, name);
+        return fail_as(p, ACU_ERR_DTYPE, start, what);
     }
     ACUI_TRY(emit_text(p, "fn_"));
     ACUI_TRY(emit(p, name, length));
@@ -205,7 +230,7 @@ static acu_status parse_name(parser *p)
         out->operands++;
     }
     char name[8];
-    p->complex = p->complex_operands >> i & 1;
+    p->complex = p->types.complex >> i & 1;
     snprintf(name, sizeof name, "v%zu", i);
     return emit_text(p, name);
 }
@@ -299,9 +324,10 @@ static acu_status parse_choice(parser *p)
     return ACU_OK;
 }
 
-acu_status acui_expression_parse(const char *text, unsigned complex, acui_parsed *parsed)
+acu_status acui_expression_parse(const char *text, const acui_operand_types *types,
+                                 acui_parsed *parsed)
 {
-    parser p = {.text = text, .at = text, .out = parsed, .complex_operands = complex};
+    parser p = {.text = text, .at = text, .out = parsed, .types = *types};
     if (strlen(text) > ACUI_EXPRESSION_TEXT)
         return acui_fail(ACU_ERR_INVALID, "an expression of %zu bytes; at most %d are read",
                          strlen(text), ACUI_EXPRESSION_TEXT);

@@ -10,7 +10,7 @@
 
 #define ACUI_EXPRESSION_TEXT 2048  /* bytes that an expression may have */
 #define ACUI_EXPRESSION_NAME 32
-/* No text becomes more than six times as long: "1", "<" and "!" become six bytes. */
+/* No text becomes more than six times as long: "<" and "!" become six bytes. */
 #define ACUI_EXPRESSION_CODE (6 * ACUI_EXPRESSION_TEXT + 64)
 
 typedef struct acui_parsed {
@@ -21,17 +21,24 @@ typedef struct acui_parsed {
     char code[ACUI_EXPRESSION_CODE]; /* in terms of operands v0, v1, ...; functions are fn_NAME */
 } acui_parsed;
 
-/* Where operand i is complex, bit i of `complex` is set. On failure INVALID, or DTYPE for what
- * complex numbers do not have, with the column, counted from 1. The code is the same for any. */
-acu_status acui_expression_parse(const char *text, unsigned complex, acui_parsed *parsed);
+/* What is known of operands when an op is planned. */
+typedef struct acui_operand_types {
+    unsigned complex; /* bit i: operand i is complex */
+    uint64_t largest; /* of integers: the largest number in a text; else 0 */
+} acui_operand_types;
+
+/* On failure INVALID, or DTYPE for what complex numbers or integers do not have, with the column,
+ * counted from 1. The code is the same for any types. */
+acu_status acui_expression_parse(const char *text, const acui_operand_types *types,
+                                 acui_parsed *parsed);
 
 /*
  * What a kernel does with an expression: its name, and its code, in terms of
- *   E                the type of an operand as it is computed with: T, or acui_number where T is
- *                    the type of a part
+ *   E                the type of an operand as it is computed with: T (for integers acui_whole),
+ *                    or acui_number where T is the type of a part
  *   S, O             how operands and, in `fused`, the result are stored
  *   from, put        from an S to an E; from an E to an S or O
- *   to_e(a, b)       of the bits of a float or double, or of two doubles
+ *   to_e(a, b)       of the bits of a float, double or integer, or of two doubles
  *   shifted_up(e, n) the E of the lane n before this one
  *   N, PLACE_NAME    operands, and the place of the operand NAME
  *   value(v)         the expression of v[0 .. N - 1]
@@ -42,7 +49,7 @@ typedef struct acui_expression_use {
     bool part; /* O is a part of a complex number */
 } acui_expression_use;
 
-/* What a kernel is for. `complex`: as above, 0 unless the dtype is complex. */
+/* What a kernel is for. `complex`: as above. */
 typedef struct acui_expression_for {
     acu_device *device;
     acu_dtype dtype;
@@ -54,6 +61,10 @@ typedef struct acui_expression_for {
 acu_status acui_expression_kernel(acu_expression *expression, const acui_expression_for *of,
                                   acu_kernel **kernel);
 
+/* Whether expressions take the dtype. */
+bool acui_expression_takes(acu_dtype dtype);
+/* The bits that a kernel gets for a number beside tensors of the dtype, as acui_scalar_bits. */
+bool acui_expression_bits(const acu_val *scalar, acu_dtype dtype, uint64_t bits[2], char *why);
 /* The operands' `complex` for values of the dtype; 0 if it is not complex. On failure, as
  * acui_expression_parse. *result: whether the result is complex. */
 acu_status acui_expression_types(acu_expression *expression, acu_dtype dtype, const acu_val *values,

@@ -99,9 +99,11 @@ static const acui_expression_use fused_use = {"fused", loop, false},
 
 /* ---- what was compiled ----------------------------------------------------------------------- */
 
-extern const unsigned char acui_header_complex_math[], acui_header_expression_z[];
-extern const unsigned acui_header_complex_math_bytes, acui_header_expression_z_bytes;
-/* What sources of complex numbers include; the library has it packed. */
+extern const unsigned char acui_header_complex_math[], acui_header_expression_z[],
+    acui_header_expression_i[];
+extern const unsigned acui_header_complex_math_bytes, acui_header_expression_z_bytes,
+    acui_header_expression_i_bytes;
+/* What sources of complex numbers and of integers include; the library has it packed. */
 static const struct {
     const char *name;
     const unsigned char *packed;
@@ -109,6 +111,7 @@ static const struct {
 } headers[] = {
     {"complex_math.cuh", acui_header_complex_math, &acui_header_complex_math_bytes},
     {"expression_z.cuh", acui_header_expression_z, &acui_header_expression_z_bytes},
+    {"expression_i.cuh", acui_header_expression_i, &acui_header_expression_i_bytes},
 };
 enum { HEADERS = sizeof headers / sizeof *headers };
 
@@ -138,21 +141,28 @@ static acu_status load(const acui_expression_for *of, const acu_module_source *s
     return status;
 }
 
+static bool is_integer(acu_dtype dtype)
+{
+    char class = acui_class_of(dtype);
+    return (class == 'i' || class == 'l') && dtype != ACU_BOOL;
+}
+
 static acu_status begin(acu_expression *e, const acui_expression_for *of, acu_kernel **kernel)
 {
     static const char *const core[] = {"ACUDA_PRELUDE_CORE"}; /* shorter to compile */
     acu_compile_options options = {.size = sizeof options, .defines = core, .define_count = 1};
     acu_header given[HEADERS];
     char *text = acui_alloc_raw(ACUI_EXPRESSION_SOURCE), *own[HEADERS] = {NULL};
-    bool all = text, complex = acui_is_complex(of->dtype);
-    for (int i = 0; i < HEADERS && all && complex; i++) {
+    bool complex = acui_is_complex(of->dtype), wide = complex || is_integer(of->dtype), all = text;
+    for (int i = 0; i < HEADERS && all && wide; i++) {
         own[i] = header_text(i);
         given[i] = (acu_header){headers[i].name, own[i]};
         all = own[i];
     }
-    if (complex) /* as other operations on them, without contraction */
-        options = (acu_compile_options){.size = sizeof options, .no_fma = true, .headers = given,
-                                        .header_count = HEADERS};
+    options.headers = wide ? given : NULL;
+    options.header_count = wide ? HEADERS : 0;
+    options.no_fma = complex; /* as in other operations on them */
+    options.define_count = !complex;
     acu_status status = ACU_ERR_NO_MEMORY;
     if (all) {
         acui_expression_write(&e->parsed, of, text);
@@ -211,23 +221,41 @@ acu_status acui_expression_kernel(acu_expression *e, const acui_expression_for *
     return status;
 }
 
+bool acui_expression_takes(acu_dtype dtype)
+{
+    return (acui_class_of(dtype) && dtype != ACU_BOOL) || acui_is_complex(dtype);
+}
+
+bool acui_expression_bits(const acu_val *scalar, acu_dtype dtype, uint64_t bits[2], char *why)
+{
+    return acui_is_complex(dtype) ? acui_scalar_parts(scalar, bits, why)
+                                  : acui_scalar_bits(scalar, dtype, bits, why);
+}
+
 acu_status acui_expression_types(acu_expression *e, acu_dtype dtype, const acu_val *values,
                                  unsigned *complex, bool *result)
 {
+    acui_operand_types types = {0, 0};
+    const int bits = 8 * (int)acu_dtype_bytes(dtype);
     *complex = 0;
     *result = false;
-    if (!acui_is_complex(dtype))
+    if (!acui_is_complex(dtype) && (e->parsed.makes_complex || !is_integer(dtype)))
         return e->parsed.makes_complex
                    ? acui_fail(ACU_ERR_DTYPE, "\"%.200s\": complex() is for tensors of c64 and "
                                "c128, and these are of %s", e->text, acu_dtype_name(dtype))
                    : ACU_OK;
     for (size_t i = 0; i < e->parsed.operands; i++)
-        if (values[i].kind == ACU_TENSOR || acui_is_complex(values[i].dtype))
-            *complex |= 1u << i;
+        if (acui_is_complex(dtype) &&
+            (values[i].kind == ACU_TENSOR || acui_is_complex(values[i].dtype)))
+            types.complex |= 1u << i;
+    if (is_integer(dtype))
+        types.largest = UINT64_MAX >> (64 - (bits < 32 ? 32 : bits)) >>
+                        (acu_dtype_kind_of(dtype) == ACU_KIND_SIGNED || bits < 32);
+    *complex = types.complex;
     acui_parsed *parsed = acui_alloc_raw(sizeof *parsed);
     if (!parsed)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for an expression");
-    acu_status status = acui_expression_parse(e->text, *complex, parsed);
+    acu_status status = acui_expression_parse(e->text, &types, parsed);
     *result = parsed->complex;
     acui_free(parsed);
     return status;
@@ -245,7 +273,7 @@ acu_status acu_expression_create(const char *text, acu_expression **expression)
     if (!e)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for an expression");
     pthread_mutex_init(&e->lock, NULL);
-    acu_status status = acui_expression_parse(text, 0, &e->parsed);
+    acu_status status = acui_expression_parse(text, &(acui_operand_types){0, 0}, &e->parsed);
     if (status == ACU_OK)
         memcpy(e->text, text, strlen(text) + 1); /* which fits now */
     if (status == ACU_OK)
@@ -302,12 +330,9 @@ static acu_op *check_operand(plan *f, size_t i)
                            "fused: %s is %s, and must be a tensor or a number",
                            f->parsed->names[i], acui_value_words(value, words));
     acu_dtype dtype = acu_tensor_dtype(value->tensor);
-    char class = acui_class_of(dtype);
-    bool known = class == 'f' || class == 'd' || acui_is_complex(dtype);
-    if (!known || (f->dtype && dtype != f->dtype))
+    if (!acui_expression_takes(dtype) || (f->dtype && dtype != f->dtype))
         return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site,
-                           "fused: %s is %s; all tensors must be of the same of f32, f64, f16, "
-                           "bf16, c64 and c128",
+                           "fused: %s is %s; all tensors must be of the same dtype, of numbers",
                            f->parsed->names[i], acui_value_words(value, words));
     if (!f->dtype)
         f->shape = acu_tensor_shape(value->tensor);
@@ -329,9 +354,7 @@ static acu_op *fill_params(plan *f, acui_fused *params)
         tensors[1 + i] = f->p->values[i].tensor;
         if (tensors[1 + i])
             continue;
-        const acu_val *value = &f->p->values[i];
-        if (!(acui_is_complex(f->dtype) ? acui_scalar_parts(value, bits, why)
-                                        : acui_scalar_bits(value, f->dtype, bits, why)))
+        if (!acui_expression_bits(&f->p->values[i], f->dtype, bits, why))
             return acu_op_fail(ACU_ERR_DTYPE, "fused", f->p->site, "fused: %s: %s",
                                f->parsed->names[i], why);
         params->at[1 + i].is_scalar = 1;

@@ -9,9 +9,10 @@
 #define TEXT_OF(...) #__VA_ARGS__
 #define TEXT(...) TEXT_OF(__VA_ARGS__)
 
-/* Of real numbers, T in which they are computed is E too. */
-#define REAL(t, s)                                                                                 \
+/* Of floating point, T in which they are computed is E too. */
+#define FLOAT(t, s)                                                                                \
     "typedef " #t " T; typedef " #t " E; typedef " #s " S; typedef S O;\n"                         \
+    "#define L(n) ((T)n##.0)\n"                                                                    \
     "static __device__ E to_e(unsigned long long a, unsigned long long)\n"                         \
     "{ return sizeof(T) == 8 ? (T)__longlong_as_double((long long)a)\n"                            \
     "                        : (T)__uint_as_float((unsigned)a); }\n"                               \
@@ -20,22 +21,35 @@
 #define ALIKE                                                                                      \
     "static __device__ E from(S s) { return s; }\n"                                                \
     "static __device__ void put(S &to, E v) { to = v; }\n"
-static const char types_f32[] = REAL(float, float) ALIKE;
-static const char types_f64[] = REAL(double, double) ALIKE;
-static const char types_f16[] = REAL(float, unsigned short)
+static const char types_f32[] = FLOAT(float, float) ALIKE;
+static const char types_f64[] = FLOAT(double, double) ALIKE;
+static const char types_f16[] = FLOAT(float, unsigned short)
     "static __device__ E from(S s)\n"
     "{ E v; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(v) : \"h\"(s)); return v; }\n"
     "static __device__ void put(S &to, E v)\n"
     "{ asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(to) : \"f\"(v)); }\n";
-static const char types_bf16[] = REAL(float, unsigned short)
+static const char types_bf16[] = FLOAT(float, unsigned short)
     "static __device__ E from(S s) { return __uint_as_float((unsigned)s << 16); }\n"
     "static __device__ void put(S &to, E v) { unsigned b = __float_as_uint(v);\n"
     "    to = v != v ? 0x7fff : (S)((b + 0x7fffu + (b >> 16 & 1u)) >> 16); }\n";
+
+/* Integers, computed as COMPUTED and stored as S. */
+static const char types_whole[] =
+    "#include \"expression_i.cuh\"\n"
+    "typedef acui_whole<COMPUTED, unsigned WIDE> T; typedef T E; typedef S O;\n"
+    "#define L(n) ((T)n##ull)\n"
+    "static __device__ E to_e(unsigned long long a, unsigned long long) { return (COMPUTED)a; }\n"
+    "static __device__ E shifted_up(E v, unsigned by)\n"
+    "{ return __shfl_up_sync(0xffffffffu, v.v, by); }\n"
+    "static __device__ E from(S s) { return s; }\n"
+    "static __device__ void put(S &to, E v) { to = (S)v.v; }\n"
+    "#define INLINE static __device__ __forceinline__\n";
 
 /* Of complex ones, T is the type of what is real among them. P is a part as it is stored. */
 #define COMPLEX(part, bytes, result)                                                               \
     "#include \"expression_z.cuh\"\n"                                                              \
     "typedef double T; typedef acui_number E; typedef " #part " P;\n"                              \
+    "#define L(n) ((T)n##.0)\n"                                                                    \
     "struct __align__(" #bytes ") S { P x, y; };\n"                                                \
     "typedef " #result " O;\n"                                                                     \
     "static __device__ E to_e(unsigned long long a, unsigned long long b)\n"                       \
@@ -94,6 +108,20 @@ static ACU_PRINTF(3, 4) size_t append(char *text, size_t length, const char *for
     return length + (size_t)more;
 }
 
+/* Types and functions. */
+static size_t put_types(char *text, size_t n, const acui_expression_for *of)
+{
+    static const char *const stored[] = {"char", "short", "int", "long long"};
+    const char class = acui_class_of(of->dtype);
+    if (class != 'i' && class != 'l')
+        return append(text, n, "%s%s", types_of(of), functions);
+    const size_t bytes = acu_dtype_bytes(of->dtype);
+    const bool no_sign = acu_dtype_kind_of(of->dtype) == ACU_KIND_UNSIGNED;
+    return append(text, n, "#define WIDE %s\n#define COMPUTED %sWIDE\ntypedef %s %s S;\n%s",
+                  bytes == 8 ? "long long" : "int", no_sign && bytes >= 4 ? "unsigned " : "",
+                  no_sign ? "unsigned" : "signed", stored[bytes == 8 ? 3 : bytes / 2], types_whole);
+}
+
 void acui_expression_write(const acui_parsed *parsed, const acui_expression_for *of, char *text)
 {
     size_t n = append(text, 0, "%s\n#define N %zu\n#define ARGUMENTS ", TEXT(ACUI_LAYOUT_TYPES),
@@ -103,7 +131,8 @@ void acui_expression_write(const acui_parsed *parsed, const acui_expression_for 
     n = append(text, n, "\n#define NAMES ");
     for (size_t i = 0; i < parsed->operands; i++)
         n = append(text, n, "%sa%zu", i ? ", " : "", i);
-    n = append(text, n, "\n%s%sINLINE auto value(const E (&v)[N])\n{\n", types_of(of), functions);
+    n = put_types(text, append(text, n, "\n"), of);
+    n = append(text, n, "INLINE auto value(const E (&v)[N])\n{\n");
     for (size_t i = 0; i < parsed->operands; i++) {
         bool real = acui_is_complex(of->dtype) && !(of->complex >> i & 1);
         n = append(text, n, "    const auto v%zu = v[%zu]%s;\n", i, i, real ? ".x" : "");

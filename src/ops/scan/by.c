@@ -129,7 +129,9 @@ static acu_op *launch(acu_planning *p, acu_kernel *kernel, const acui_scan_by *p
     const int64_t units = params->rows.rows * params->chunks;
     acu_config config = ACU_GRID_BLOCK(acui_blocks(units, 1), 1, 1, ACUI_BLOCK, 1, 1);
     acu_dtype x_dtype = acu_tensor_dtype(p->values[0].tensor);
-    acu_dtype total = acui_is_complex(x_dtype) ? ACU_C128 : x_dtype == ACU_F64 ? ACU_F64 : ACU_F32;
+    acu_dtype total = acui_is_complex(x_dtype)           ? ACU_C128
+                      : acu_dtype_bytes(x_dtype) == 8 ? ACU_F64
+                                                      : ACU_F32; /* as large as it is computed */
     acu_arg totals = acu_u64(0), x = acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ);
     if (params->chunks > 1) {
         acu_op *empty = acu_op_named(acu_op_empty(total, ACU_SHAPE(units), p->site), name);
@@ -155,8 +157,7 @@ static acu_op *read_identity(acu_planning *p, acu_dtype dtype, acui_scan_by *par
         return acu_op_fail(ACU_ERR_INVALID, name, p->site,
                            "scan: the identity is a number, not %s",
                            acui_value_words(&p->values[1], why));
-    if (!(acui_is_complex(dtype) ? acui_scalar_parts(&p->values[1], bits, why)
-                                 : acui_scalar_bits(&p->values[1], dtype, bits, why)))
+    if (!acui_expression_bits(&p->values[1], dtype, bits, why))
         return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "scan: the identity: %s", why);
     memcpy(params->identity, bits, sizeof bits);
     return NULL;
@@ -172,11 +173,9 @@ static acu_op *plan_scan(acu_planning *p)
         return failed;
     acu_dtype dtype = acu_tensor_dtype(x);
     acu_shape shape = acu_tensor_shape(x);
-    char class = acui_class_of(dtype);
-    if (class != 'f' && class != 'd' && !acui_is_complex(dtype))
-        return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "scan by an expression takes floating "
-                           "point and complex numbers, not %s",
-                           acui_value_words(&p->values[0], words));
+    if (!acui_expression_takes(dtype))
+        return acu_op_fail(ACU_ERR_DTYPE, name, p->site, "scan by an expression takes numbers, not "
+                           "%s", acui_value_words(&p->values[0], words));
     acui_expression_for of = {.device = p->device, .dtype = dtype, .use = &scan_use};
     const acu_val both[] = {p->values[0], p->values[0]};
     bool complex;

@@ -92,9 +92,7 @@ have = run(fused(made, 2, z))
 for part in (np.real, np.imag):
     h, w = part(have), part(want)
     assert ((np.isnan(h) == np.isnan(w)) | np.isnan(z)).all() and np.allclose(h[~np.isnan(h) & ~np.isnan(w)], w[~np.isnan(h) & ~np.isnan(w)])
-made = expression("z * conj(z)")
-for dtype in COMPLEX:
-    assert not run(fused(made, complexes(dtype, (500,)))).imag.any(), "no contraction"
+assert not run(fused(expression("z * conj(z)"), complexes("complex64", (500,)))).imag.any(), "no contraction"
 print("infinite, NaN")
 
 # Numbers are real or complex as they are given; broadcasts, in place, large pieces, results put anywhere.
@@ -123,21 +121,46 @@ print("numbers, layouts, in place")
 x = np.array([-2.0, -0.0, 0.0, 3.0, np.nan])
 same(run(fused(expression("k == 0 ? conj(x) : k == 1 ? real(x) : k == 2 ? imag(x) : angle(x)"), 3, x)), np.angle(x))
 multiply, shifted = expression("a * b"), expression("a + b - complex(0, 1)")  # neutral: 1, i
-for dtype in COMPLEX:
-    for shape, axis in (((9,), 0), ((7000,), 0), ((3, 40), 1), ((300, 5), 0), ((0, 3), 1)):
-        turns, z = (1j ** generator.integers(0, 4, shape)).astype(dtype), data.numbers(dtype, shape)
-        sums = (np.cumsum(z - 1j, axis) + 1j).astype(dtype)
-        before = np.roll(sums, 1, axis)
-        np.moveaxis(before, axis, 0)[:1] = 1j
-        for layout in LAYOUTS:
-            made = lambda x, what, identity, exclusive: op("scan_by", "pxixb", what, tensor(x, layout), axis, identity, exclusive)
-            same(run(made(turns, multiply, 1, False)), np.cumprod(turns, axis), (shape, layout))
-            same(run(made(z, shifted, 1j, False)), sums, (shape, layout))
-            same(run_into(made(z, shifted, 1j, True), z, layout), before, (shape, layout))
+for shape, axis in (((9,), 0), ((7000,), 0), ((3, 40), 1), ((300, 5), 0), ((0, 3), 1)):
+    turns, z = (1j ** generator.integers(0, 4, shape)).astype("complex64"), data.numbers("complex128", shape)
+    sums = np.cumsum(z - 1j, axis) + 1j
+    before = np.roll(sums, 1, axis)
+    np.moveaxis(before, axis, 0)[:1] = 1j
+    for layout in LAYOUTS:
+        made = lambda x, what, identity, exclusive: op("scan_by", "pxixb", what, tensor(x, layout), axis, identity, exclusive)
+        same(run(made(turns, multiply, 1, False)), np.cumprod(turns, axis), (shape, layout))
+        same(run(made(z, shifted, 1j, False)), sums, (shape, layout))
+        same(run_into(made(z, shifted, 1j, True), z, layout), before, (shape, layout))
 z = complexes("complex64", (5000,))
 most = run(op("scan_by", "pxixb", expression("abs(a) < abs(b) ? b : a"), z, 0, 0, False))
 near(abs(most), np.maximum.accumulate(abs(z)), np.float32, "the largest so far")
 print("scans")
+
+# Integers: in 32 or 64 bits, and cut to the dtype's.
+WHOLE = {"a + 3 * b - 1": lambda a, b: a + 3 * b - 1, "a * a - -b": lambda a, b: a * a + b,
+         "a / b": lambda a, b: np.where(b == 0, 0, np.trunc(a / np.where(b == 0, 1, b)).astype(a.dtype)),
+         "abs(a) + sign(b)": lambda a, b: abs(a) + np.sign(b), "square(a)": lambda a, b: a * a,
+         "relu(a)": lambda a, b: np.maximum(a, 0), "min(a, b) * 2 + max(a, b)": lambda a, b: np.minimum(a, b) * 2 + np.maximum(a, b),
+         "clamp(a, 3, b)": lambda a, b: np.where(a < 3, 3, np.where(a > b, b, a)), "pow(a, 3)": lambda a, b: a * a * a,
+         "where(a < b, a, 7)": lambda a, b: np.where(a < b, a, 7), "a != b && !(a >= 5) || b == 2": lambda a, b: (a != b) & (a < 5) | (b == 2),
+         "a > b ? a - b : b": lambda a, b: np.where(a > b, a - b, b)}
+made = picked(list(WHOLE))
+for n, dtype in enumerate(("uint8", "int32", "uint32", "int64")):  # each is compiled
+    a, b = data.numbers(dtype, (5, 70)), data.numbers(dtype, (70,), -4, 9)
+    a[0, :3] = np.iinfo(dtype).max, np.iinfo(dtype).min, np.iinfo(dtype).max
+    wide = "int64" if dtype == "int64" else "uint64" if dtype == "uint64" else "uint32" if dtype == "uint32" else "int32"
+    for i, (text, f) in enumerate(WHOLE.items()):
+        want = f(a.astype(wide), b.astype(wide)).astype(wide).astype(dtype)
+        if text == "a / b" and wide[-2:] == "64":
+            want[0, :3] = run(op("elementwise", "iX", 29, (a, b)))[0, :3] # acu_div: beyond a double
+        same(run(fused(made, i, tensor(a, LAYOUTS[i % 4]), tensor(b, LAYOUTS[n % 4]))), want, (dtype, text))
+plus, greatest = expression("a + b"), expression("max(a, b)")
+x = data.numbers("int16", (3, 5000), 0, 40)
+same(run(op("scan_by", "pxixb", plus, tensor(x, "turned"), 1, 0, False)), np.cumsum(x, 1).astype("int16"))
+x = data.numbers("uint64", (3, 5000), 0, 2**62)
+same(run(op("scan_by", "pxixb", greatest, x, 1, 0, True)),
+     np.concatenate((np.zeros((3, 1), "uint64"), np.maximum.accumulate(x, 1)[:, :-1]), 1))
+print("integers")
 
 z = complexes("complex64", (3,))
 for text, words in (("1 + (z < 2)", "column 8|complex numbers have no order"), ("z >= abs(z)", "column 3|no order"),
@@ -146,7 +169,14 @@ for text, words in (("1 + (z < 2)", "column 8|complex numbers have no order"), (
                     ("complex(1, z)", "complex takes real numbers, and argument 2 is complex")):
     refused(fused(expression(text), z), words)
 refused(fused(expression("complex(x, 1)"), z.real), "complex() is for tensors of c64 and c128, and these are of f32")
-refused(fused(expression("x + y"), z, z.real), "y is f32 [3]|the same of f32, f64, f16, bf16, c64 and c128")
+refused(fused(expression("x + y"), z, z.real), "y is f32 [3]|the same dtype")
+whole = np.arange(3, dtype=np.uint8)
+for text, words in (("exp(x)", "column 1|exp takes no integers"), ("2 + x * 0.5", "column 9|no number with a fraction"),
+                    ("x + 2147483648", "column 5|too large"), ("x + complex(1, 2)", "complex() is for tensors of c64 and c128, and these are of u8")):
+    refused(fused(expression(text), whole), words)
+refused(fused(expression("x + s"), whole, 300), "s: the number 300 does not fit u8")
+refused(fused(expression("x + s"), whole, 2.0), "floating point, can not be one of u8")
+refused(fused(expression("x + 1"), whole > 0), "x is bool")
 refused(fused(expression("x + s"), z.real, 2j), "s: a complex number can not be one of f32")
 refused(data._into(data.term(tensor(z)), fused(expression("abs(z)"), z), data._SITE), "the result of fused is f32 [3]")
 refused(op("scan_by", "pxixb", expression("a < b ? b : a"), z, 0, 0, False), "column 3|no order")
