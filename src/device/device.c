@@ -113,6 +113,8 @@ ACUI_RARE static void destroy(acu_device *device)
         if (!device->given_back)
             cu->DevicePrimaryCtxRelease(device->raw);
     }
+    if (device->engine)
+        acui_engine_close(device);
     acui_free(device->events);
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->one_at_a_time);
@@ -121,7 +123,7 @@ ACUI_RARE static void destroy(acu_device *device)
 }
 
 acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned streams,
-                           acu_device **device)
+                           uint32_t max_in_flight, acu_device **device)
 {
     acu_device *d = acui_object_new(ACU_OBJECT_DEVICE, sizeof *d);
     if (!d)
@@ -129,12 +131,15 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     acui_object_list(d); /* the list of open devices */
     d->cu = cu;
     d->info.ordinal = ordinal;
+    d->max_in_flight = max_in_flight;
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->one_at_a_time, NULL);
     pthread_mutex_init(&d->memory.giving, NULL);
     for (int i = 0; i < ACUI_OWN_HOLDERS; i++)
         d->holders[i].own = true;
-    acu_status st = make_context(d, streams);
+    acu_status st = acui_engine_open ? acui_engine_open(d) : ACU_OK;
+    if (st == ACU_OK)
+        st = make_context(d, streams);
     if (st == ACU_OK)
         *device = d;
     else

@@ -31,7 +31,7 @@
 #define ACUI_FIRST_SIGNALS 32 /* initial room of a stream's timeline; a power of two */
 
 struct acu_pool;    /* memory layer */
-struct acui_graphs; /* engine: executable graphs kept for reuse */
+struct acui_engine; /* engine/device.h */
 struct acu_module;
 
 /* Streams for branches: taken while a submission is issued, whether idle or not. */
@@ -75,12 +75,10 @@ typedef struct acui_backlog {
 
 /* What layers above keep with a device, in the order in which it goes with the device. */
 typedef enum acui_drop {
-    ACUI_DROP_TIMER,
-    ACUI_DROP_RINGS,
+    ACUI_DROP_ENGINE, /* first: its graphs hold handles, and what kernels and memory they need */
     ACUI_DROP_POOLS,
     ACUI_DROP_FAMILIES,
-    ACUI_DROP_GRAPHS,
-    ACUI_DROP_HANDLES, /* graphs hold them */
+    ACUI_DROP_HANDLES,
     ACUI_DROPS
 } acui_drop;
 
@@ -117,6 +115,8 @@ struct acu_device {
         struct acu_module *modules; /* that can be found by name; not retained; guarded by the
                                      * lock */
         struct acui_families *families; /* built-in ones, which the device holds */
+        /* A module that is about to go is forgotten there first; fixed; may be NULL. */
+        void (*forget)(acu_device *device, const struct acu_module *module);
     } kernel;
 
     struct { /* by acu_vendor: vendor/handles.h */
@@ -181,24 +181,14 @@ struct acu_device {
         char apart[55];
     } holders[ACUI_HOLDERS];
 
-    struct { /* `graphs` is first, what changes with each task last: on different cache lines */
-        /* Executable graphs, created at first use: release store, acquire load. A module that is
-         * about to go is forgotten there first. */
-        _Atomic(struct acui_graphs *) graphs;
-        void (*forget_module)(acu_device *device, const struct acu_module *module);
-        struct acui_rings *rings; /* pinned memory for copies of pageable memory; guarded by the
-                                   * lock */
-        /* Timing events, created at first use: release store, acquire load. */
-        _Atomic(struct acui_timer *) timer;
-        acui_gate gate; /* this layer sets its limit, as opened */
+    struct acui_engine *engine; /* made with the device; fixed; NULL: no engine is linked */
+    uint32_t max_in_flight;     /* as opened; fixed; 0: no bound */
+    struct {
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
-         * begun on the host. `started` is changed under the order lock only. This layer reads them:
-         * acui_work_on. What ended is counted in the epoch in which it was entered. */
+         * begun on the host. `started` is changed under the order lock only. What ended is counted
+         * in the epoch in which it was entered. See acui_work_on. */
         _Atomic(uint64_t) started, ended[2];
-        uint32_t entered[2]; /* tasks; these, and `epochs`: order lock */
-        acui_epochs epochs;
-        uint64_t over_at; /* when a task was last found over, in ns; flight lock */
-    } engine;
+    } work;
 
     /* When the driver was last asked about a signal that the device itself reports, or accepted
      * such a signal, in ns. Both times it would have reported what is wrong with the context,
@@ -213,9 +203,9 @@ struct acu_device {
  * threads that wait until there are fewer. */
 static inline uint64_t acui_work_on(acu_device *device)
 {
-    uint64_t ended = atomic_load_explicit(&device->engine.ended[0], memory_order_seq_cst) +
-                     atomic_load_explicit(&device->engine.ended[1], memory_order_seq_cst);
-    return atomic_load_explicit(&device->engine.started, memory_order_seq_cst) - ended;
+    uint64_t ended = atomic_load_explicit(&device->work.ended[0], memory_order_seq_cst) +
+                     atomic_load_explicit(&device->work.ended[1], memory_order_seq_cst);
+    return atomic_load_explicit(&device->work.started, memory_order_seq_cst) - ended;
 }
 
 /* The number of tasks; when there are none, what they held has been released. */
@@ -376,6 +366,12 @@ static inline bool acui_device_lost(const acu_device *device)
 }
 /* ACU_OK, or fails with the record of the first fault, or with STALE. */
 acu_status acui_device_check(const acu_device *device);
+
+/* Defined by the engine, where that is linked. The first makes device->engine, before anything else
+ * of the device; it fails with NO_MEMORY. The other one gives it back, when all else is gone
+ * (ACUI_DROP_ENGINE comes first, for what needs the context). */
+__attribute__((weak)) acu_status acui_engine_open(acu_device *device);
+__attribute__((weak)) void acui_engine_close(acu_device *device);
 
 /* The device that lives under `ordinal` in this process, open or not, retained; NULL if there is
  * none. */

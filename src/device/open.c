@@ -182,7 +182,6 @@ bool acui_is_open(acu_device *device)
 void acui_device_replace(acu_device *old, acu_device *fresh)
 {
     int ordinal = old->info.ordinal;
-    fresh->engine.gate.limit = old->engine.gate.limit;
     fresh->one_by_one = old->one_by_one;
     fresh->runtime_thread = old->runtime_thread;
     fresh->vendor.stale = old->vendor.stale |
@@ -231,10 +230,10 @@ static acu_status open_again(acu_device *device, const acu_open_options *options
     if (options->one_by_one && !device->one_by_one)
         return acui_fail(ACU_ERR_BUSY, "device %d is open, and does not issue one by one",
                          device->info.ordinal);
-    if (options->max_in_flight && options->max_in_flight != device->engine.gate.limit)
+    if (options->max_in_flight && options->max_in_flight != device->max_in_flight)
         return acui_fail(ACU_ERR_BUSY, "device %d is open for %u submissions in flight, not %u%s",
-                         device->info.ordinal, device->engine.gate.limit, options->max_in_flight,
-                         device->engine.gate.limit ? "" : " (0 is no bound)");
+                         device->info.ordinal, device->max_in_flight, options->max_in_flight,
+                         device->max_in_flight ? "" : " (0 is no bound)");
     if (options->streams == 0 || options->streams == device->policy->count)
         return acui_device_check(device);
     return acui_fail(ACU_ERR_BUSY, "device %d is open with %u streams; it can not have %u",
@@ -246,12 +245,11 @@ static acu_status open_new(const acu_driver_table *cu, const acu_open_options *o
 {
     unsigned streams = options->streams ? options->streams : ACUI_STREAMS;
     uint64_t from = acui_trace_from();
-    ACUI_TRY(acui_device_new(cu, options->ordinal, streams, device));
+    ACUI_TRY(acui_device_new(cu, options->ordinal, streams, options->max_in_flight, device));
     acu_device *d = *device;
     acui_trace_did(from, "open", "device %d (%s)", options->ordinal, d->info.name);
     ACUI_LOG(ACU_LOG_INFO, "device", options->ordinal, "%s is open, capability %d.%d",
              d->info.name, d->info.compute_major, d->info.compute_minor);
-    d->engine.gate.limit = options->max_in_flight;
     d->one_by_one = options->one_by_one;
     if (options->runtime_thread) {
         d->runtime_thread = true;

@@ -7,7 +7,7 @@
 
 /* A new device with its context, streams and pool; one reference. Blocks. */
 acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned streams,
-                           acu_device **device);
+                           uint32_t max_in_flight, acu_device **device);
 
 /* For reset.c: held while a device is opened, closed or reset, which takes long. */
 void acui_open_lock(void);

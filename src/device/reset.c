@@ -107,7 +107,8 @@ static acu_status make_anew(acu_device *old, acu_device **fresh)
 {
     acu_device *device = NULL;
     unsigned streams = old->policy ? old->policy->count : ACUI_STREAMS;
-    acu_status st = acui_device_new(old->cu, old->info.ordinal, streams, &device);
+    acu_status st = acui_device_new(old->cu, old->info.ordinal, streams, old->max_in_flight,
+                                    &device);
     if (st == ACU_OK) {
         st = try_out(device);
         if (st != ACU_OK) {

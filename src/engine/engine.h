@@ -3,12 +3,13 @@
  * The engine: submissions in flight. Here are its tasks and submissions, and its locks. There is a
  * folder, a room, for each stage, and a file for each step. What other folders call is in the
  * header with the folder's name (submit/submit.h, and so on; completion/complete.h, and future.h
- * beside this file), unless one is named below.
+ * beside this file), unless one is named below. What it keeps of each device is in device.h.
  *
  * Includes go one way: report <- flight <- order <- issue <- host <- completion <- submit. What
  * goes round is in upward.h: all calls to a room that stands further right.
  *
  * submit/: from an op to tasks, and what the program calls for that
+ *   open.c      makes what is kept of a device, and tears it down
  *   runtime.c   hands a submission over to a thread of its device, which does the rest
  *   submit.c, sync.c, schedule.c, host_copy.c   acu_submit, and what submits likewise
  *   use.c       work that the program issues itself, in turn with the rest
@@ -75,6 +76,7 @@
 #ifndef ACUI_ENGINE_ENGINE_H
 #define ACUI_ENGINE_ENGINE_H
 
+#include "engine/device.h"
 #include "op/op.h"
 #include "op/child.h"
 #include "op/plan.h"

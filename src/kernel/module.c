@@ -190,8 +190,8 @@ void acu_module_release(acu_module *module)
     bool built_in = module->built_in;
     acu_user user = module->user;
     acui_module_leave(module);
-    if (atomic_load_explicit(&device->engine.graphs, memory_order_acquire))
-        device->engine.forget_module(device, module);
+    if (device->kernel.forget)
+        device->kernel.forget(device, module);
     if (module->raw && !module->foreign) {
         acui_entered entered;
         if (acui_enter_to_free(device, &entered))

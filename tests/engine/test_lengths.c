@@ -19,22 +19,29 @@
 /* ---- lengths that were seen ---- */
 
 static bool doubt;
-static acu_device none; /* of streams that exist here only; it has ordinal 0, as the real one */
+static acui_engine nowhere;
+static acu_device none = {.engine = &nowhere}; /* of streams that exist here only */
+static acu_device *known_of = &none;       /* whose lengths are learned and asked for */
+
+static acui_flight *flight(void)
+{
+    return acui_flight_of(known_of);
+}
 
 /* What a task is expected to take that was last looked at when it had run for `looked`. */
 static uint64_t next(uint64_t signature, uint64_t looked)
 {
-    acui_flight_lock(&acui_flights[0]);
-    uint64_t ns = acui_lengths_next(&acui_flights[0], signature, looked, &doubt);
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_lock(flight());
+    uint64_t ns = acui_lengths_next(flight(), signature, looked, &doubt);
+    acui_flight_unlock(flight());
     return ns;
 }
 
 static void learn_late(uint64_t signature, uint64_t ns, uint64_t slack, uint64_t late)
 {
-    acui_flight_lock(&acui_flights[0]);
-    acui_lengths_learn(&acui_flights[0], signature, ns, slack, late);
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_lock(flight());
+    acui_lengths_learn(flight(), signature, ns, slack, late);
+    acui_flight_unlock(flight());
 }
 
 static void learn(uint64_t signature, uint64_t ns, uint64_t slack)
@@ -178,18 +185,18 @@ static void short_work_is_polled_for(void **state)
         learn(signature(SHORT), ACU_US(i == 7 ? 50 : 140), 0);
         learn(signature(LONG), ACU_MS(5), 0);
     }
-    assert_int_equal(acui_lengths_short(&acui_flights[0], signature(LONG)), 0);
+    assert_int_equal(acui_lengths_short(flight(), signature(LONG)), 0);
     assert_int_equal(next(signature(SHORT), 0), 0);
     acui_task task = {.signature = signature(SHORT), .flight.issued_at = now};
     acu_stream stream = {.device = &none, .engine.first_task = &task};
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     for (now += ACU_US(10); now < task.flight.issued_at + ACU_US(120); now += ACU_US(10))
         assert_int_equal(acui_flight_next_look(&stream, now, 0), now);
-    acui_flight_unlock(&acui_flights[0]);
-    assert_in_range(acui_lengths_short(&acui_flights[0], signature(SHORT)), ACU_US(120),
+    acui_flight_unlock(flight());
+    assert_in_range(acui_lengths_short(flight(), signature(SHORT)), ACU_US(120),
                     ACU_US(200));
     learn(signature(SHORT), ACU_US(400), 0); /* now the work may take that long */
-    assert_int_equal(acui_lengths_short(&acui_flights[0], signature(SHORT)), 0);
+    assert_int_equal(acui_lengths_short(flight(), signature(SHORT)), 0);
 }
 
 /* All of these signatures fall into the same set. A fifth one displaces one of them. */
@@ -231,11 +238,12 @@ static gated gated_new(void)
 {
     gated g = {.device = test_open()};
     assert_works(acu_stream_create(g.device, 0, &g.stream));
+    known_of = g.device;
     gated_submit(&g);
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     g.signature = acui_task_signature(g.stream->engine.first_task);
     g.begin = g.stream->engine.first_task->flight.issued_at + ACU_MS(1);
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     return g;
 }
 
@@ -245,6 +253,7 @@ static void gated_end(gated *g)
     assert_works(acu_future_wait(g->future, ACU_FOREVER));
     acu_future_release(g->future);
     acu_stream_release(g->stream);
+    known_of = &none;
     test_close(g->device);
     test_leaks_none();
 }
@@ -260,11 +269,11 @@ static void looks_are_as_early_as_threads_wake_up_late(void **state)
         learn(g.signature, ACU_MS(20), 0);
     for (int turn = 0; turn < 3; turn++) {
         /* Held until the figure is used: the reactor wakes up too, and reports how late. */
-        acui_flight_lock(&acui_flights[0]);
+        acui_flight_lock(flight());
         for (int i = 0; i < 1000; i++)
             acui_flight_woke(turn == 1 ? ACU_MS(3) : 0);
         next[turn] = acui_flight_next_look(g.stream, g.begin, 0);
-        acui_flight_unlock(&acui_flights[0]);
+        acui_flight_unlock(flight());
     }
     assert_in_range(end - next[0], 1, ACU_US(30));
     assert_in_range(end - next[1], ACU_US(100), ACU_US(300));
@@ -279,10 +288,10 @@ static void a_foreseen_end_is_not_slept_for(void **state)
     gated g = gated_new();
     for (int i = 0; i < 150; i++) /* other tests have other lengths of this signature */
         learn(g.signature, ACU_SECONDS(10), 0);
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     uint64_t next = acui_flight_next_look(g.stream, g.begin, 0);
     uint64_t last = acui_flight_next_look(g.stream, g.begin + ACU_SECONDS(10) - ACU_MS(100), 0);
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     assert_in_range(next, g.begin + ACU_MS(10), g.begin + ACU_MS(90));
     assert_in_range(last, g.begin, g.begin + ACU_SECONDS(10));
     gated_end(&g);
@@ -342,7 +351,7 @@ static void a_fault_in_foreseen_work_is_told(void **state)
 static uint64_t lateness(const gated *g, uint64_t length)
 {
     uint64_t begin = g->begin - ACU_MS(1), now = begin, looked = begin, end = begin + length;
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     acui_looked(g->stream, 0);
     while (now < end) {
         looked = now;
@@ -355,10 +364,10 @@ static uint64_t lateness(const gated *g, uint64_t length)
             looked = end;
     }
     uint64_t planned = g->stream->engine.planned;
-    acui_lengths_learn(&acui_flights[0], g->signature, now - begin, now - looked,
+    acui_lengths_learn(flight(), g->signature, now - begin, now - looked,
                        planned && planned <= now ? now - planned + 1 : 0);
     g->stream->engine.planned = 0;
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     return now - end;
 }
 
@@ -422,7 +431,7 @@ static void wait_once(simulated *work, uint64_t length, outcome *o)
     uint64_t end = begin + length;
     bool blocked = false;
     acui_looked(stream, 0);
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     for (int i = 0; i < 300; i++) /* whatever real threads have reported */
         acui_flight_woke(work->told);
     while (now < end) {
@@ -444,11 +453,11 @@ static void wait_once(simulated *work, uint64_t length, outcome *o)
     if (blocked)
         now = end + DRIVER_LATE;
     uint64_t planned = stream->engine.planned;
-    acui_lengths_learn(&acui_flights[0], work->task.signature, now - begin,
+    acui_lengths_learn(flight(), work->task.signature, now - begin,
                        blocked ? ACUI_LATE : now - looked,
                        planned && planned <= now ? now - planned + 1 : 0);
     stream->engine.planned = 0;
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     o->late += now - end;
     o->most_late = now - end > o->most_late ? now - end : o->most_late;
     o->blocked += blocked;
@@ -487,13 +496,13 @@ static void a_look_that_is_due_stays_due(void **state)
         learn(signature(TWO), ACU_MS(i % 2 ? 4 : 8), 0);
     acui_task task = {.signature = signature(TWO), .flight.issued_at = begin};
     acu_stream stream = {.device = &none, .engine.first_task = &task};
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     for (int i = 0; i < 4; i++) {
         if (i == 0 || i == 3)
             acui_looked(&stream, begin + at[i]);
         next[i] = acui_flight_next_look(&stream, begin + at[i], 0);
     }
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     assert_in_range(next[0], begin + ACU_US(3500), begin + ACU_US(4000));
     assert_int_equal(next[1], next[0]);
     assert_int_equal(next[2], next[0]);
@@ -510,13 +519,13 @@ static void looks_for_a_fault_stay_due(void **state)
         learn(signature(LONG), ACU_SECONDS(1), 0);
     acui_task task = {.signature = signature(LONG), .flight.issued_at = begin};
     acu_stream stream = {.device = &none, .engine.first_task = &task};
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     acui_looked(&stream, begin + ACU_MS(1));
     uint64_t first = acui_flight_next_look(&stream, begin + ACU_MS(1), 0);
     uint64_t again = acui_flight_next_look(&stream, first + ACU_MS(1), 0);
     acui_looked(&stream, first);
     uint64_t then = acui_flight_next_look(&stream, first, 0);
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     assert_in_range(first, begin + ACU_MS(10), begin + ACU_MS(90));
     assert_int_equal(again, first);
     assert_int_equal(then - first, first - begin - ACU_MS(1));
@@ -621,9 +630,9 @@ static uint64_t form_of(const gated *g, acu_op *op)
     acu_submit_options options = {.size = sizeof options, .stream = g->stream};
     test_gate_close(g->device, acu_stream_raw(g->stream));
     assert_works(acu_submit(g->device, op, &options, &future));
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight());
     uint64_t signature = acui_task_signature(g->stream->engine.first_task);
-    acui_flight_unlock(&acui_flights[0]);
+    acui_flight_unlock(flight());
     test_gate_open();
     assert_works(acu_future_wait(future, ACU_FOREVER));
     acu_future_release(future);

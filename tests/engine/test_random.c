@@ -1791,10 +1791,10 @@ static void teach_all(const machine *m, int i)
     acui_dims dims = {.block = {config.block[0], config.block[1], config.block[2]},
                       .grid = {config.grid[0], config.grid[1], config.grid[2]}};
     for (uint32_t launches = 1; launches <= 4; launches++)
-        test_teach(test_form_of(m->steps[i], dims, launches), 1, 0, 1000);
+        test_teach(m->devices[i], test_form_of(m->steps[i], dims, launches), 1, 0, 1000);
     for (int tile = 16; tile <= 32; tile += 8) {
         dims = (acui_dims){.block = {32, 1, 1}, .grid = {(unsigned)(N / tile), 1, 1}};
-        test_teach(test_form_of(m->tiles[i], dims, 1), 1, 0, 1000);
+        test_teach(m->devices[i], test_form_of(m->tiles[i], dims, 1), 1, 0, 1000);
     }
 }
 

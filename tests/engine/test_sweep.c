@@ -671,7 +671,7 @@ static void use_batches_with(acu_device *device, acu_kernel *kernel)
     while (count <= SMALL &&
            good(acu_sync(device, acu_full(ACU_SHAPE(TILE), acu_f32(1)), &made[count])))
         count++;
-    test_teach(test_form_of(kernel, dims, 1), 1, 0, 1000);
+    test_teach(device, test_form_of(kernel, dims, 1), 1, 0, 1000);
     test_wake_thread(device);
     uint64_t before = count_batched(device);
     for (int rounds = 0; count > SMALL && !is_enough(device, rounds, before); rounds++)

@@ -37,7 +37,8 @@ static void lowered(const volatile void *at);
 
 enum { TASKS = 4 };
 
-static acu_device device;
+static acui_engine engine;
+static acu_device device = {.engine = &engine};
 static acu_stream stream;
 static acui_submission submissions[TASKS];
 static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
@@ -55,7 +56,7 @@ static _Atomic(uint32_t) fewer;
 
 static void lowered(const volatile void *at)
 {
-    if (at != &queues[0].consumers)
+    if (at != &engine.queue.consumers)
         return;
     fewer++;
     explore_unpark(&fewer);
@@ -182,8 +183,8 @@ void acui_streak_issued(uint64_t now) { (void)now; }
 
 static void start(void)
 {
-    queue = &queues[0];
-    memset((void *)queues, 0, sizeof *queues);
+    queue = &engine.queue;
+    memset((void *)queue, 0, sizeof *queue);
     memset((void *)submissions, 0, sizeof submissions);
     memset(tasks, 0, sizeof tasks);
     memset(issued, 0, sizeof issued);
@@ -229,7 +230,7 @@ static void add_one(void) { add_task(3); }
 
 static void serve_for_two(void)
 {
-    acui_dispatch_open(queue, &device, &stream);
+    acui_dispatch_open(queue, &stream);
     acui_dispatch_issue(queue);
     acui_dispatch_issue(queue);
     acui_dispatch_close(queue);
@@ -237,7 +238,7 @@ static void serve_for_two(void)
 
 static void serve_for_one(void)
 {
-    acui_dispatch_open(queue, &device, &stream);
+    acui_dispatch_open(queue, &stream);
     acui_dispatch_issue(queue);
     acui_dispatch_close(queue);
 }
@@ -302,7 +303,7 @@ static void hear_and_drain(void)
 
 static void add_and_drain_while_open(void)
 {
-    acui_dispatch_open(queue, &device, &stream);
+    acui_dispatch_open(queue, &stream);
     add_task(0);
     acui_dispatch_drain(&device, ACU_FOREVER);
     has_gone(0);

@@ -16,7 +16,8 @@
 
 /* ---- what it uses ---- */
 
-static acui_dispatch queues[ACUI_MAX_DEVICES];
+acui_engine acui_all_engines[ACUI_ENGINES];
+static acui_dispatch *const own = &acui_all_engines[0].queue;
 static acu_device device;
 static int refs; /* acuda's references to the device */
 static bool entered;
@@ -25,15 +26,9 @@ static _Atomic(uint32_t) released; /* how often the device was released */
 _Atomic(bool) acui_batch_timeless;
 uint32_t acui_streak_now(void) { return 0; }
 
-acui_dispatch *acui_dispatch_of(const acu_device *of)
+acui_engine *acui_engines_end(void)
 {
-    (void)of;
-    return &queues[0];
-}
-
-acui_dispatch *acui_dispatch_at(unsigned ordinal)
-{
-    return &queues[ordinal];
+    return acui_all_engines + 1;
 }
 
 acu_device *acu_device_retain(acu_device *of)
@@ -68,9 +63,9 @@ void acui_leave(acui_entered *e)
     entered = false;
 }
 
-void acui_dispatch_open(acui_dispatch *queue, const acu_device *of, acu_stream *stream)
+void acui_dispatch_open(acui_dispatch *queue, acu_stream *stream)
 {
-    (void)of, (void)stream;
+    (void)stream;
     atomic_store_explicit(&queue->open, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&served, 1, memory_order_relaxed);
     explore_unpark(&served);
@@ -124,8 +119,9 @@ static uint32_t all_callers;
 
 static void start_with(uint32_t count)
 {
-    memset((void *)queues, 0, sizeof queues);
+    memset((void *)own, 0, sizeof *own);
     memset((void *)&device, 0, sizeof device);
+    device.engine = &acui_all_engines[0];
     refs = 0;
     entered = false;
     served = released = model_starts = model_ends = callers = 0;
@@ -196,9 +192,9 @@ static void wake_and_end_twice(void)
 
 static void nothing_is_left(void)
 {
-    if (refs || queues[0].device || queues[0].open)
+    if (refs || own->device || own->open)
         explore_fail("it has %d devices, and was woken for one: %d", refs,
-                     queues[0].device != NULL);
+                     own->device != NULL);
 }
 
 int main(int argc, char **argv)

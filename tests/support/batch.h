@@ -15,20 +15,23 @@
 
 /* Teaches that `count` tasks of the signature were all over after `ns`, and the first one not at
  * `looked`. */
-static acu_device test_taught; /* on which something ended 1 ms after the clock began; ordinal 0 */
-static inline void test_teach(uint64_t signature, int count, uint64_t looked, uint64_t ns)
+static inline void test_teach(acu_device *device, uint64_t signature, int count,
+                              uint64_t looked, uint64_t ns)
 {
+    acui_flight *flight = acui_flight_of(device);
     bool timeless = atomic_exchange(&acui_batch_timeless, false);
     acui_task tasks[ACUI_BATCH_MOST] = {0};
-    test_taught.engine.over_at = ACU_MS(1);
     for (int i = 0; i < count; i++) {
         tasks[i].signature = signature;
-        tasks[i].device = &test_taught;
+        tasks[i].device = device;
         tasks[i].next_listed = i + 1 < count ? &tasks[i + 1] : NULL;
     }
-    acui_flight_lock(&acui_flights[0]);
+    acui_flight_lock(flight);
+    uint64_t ended_at = flight->ended_at;
+    flight->ended_at = ACU_MS(1); /* something ended 1 ms after the clock began */
     acui_batch_learn(tasks, NULL, ACU_MS(1) + looked, ACU_MS(1) + ns);
-    acui_flight_unlock(&acui_flights[0]);
+    flight->ended_at = ended_at;
+    acui_flight_unlock(flight);
     atomic_store(&acui_batch_timeless, timeless);
 }
 

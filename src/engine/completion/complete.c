@@ -68,7 +68,7 @@ static acui_task *over(acui_task *task)
     acui_fault_release(task->order.fault);
     acui_submission_close(s);
     /* Once everything is released: whoever sees the count sees that too. */
-    atomic_fetch_add_explicit(&device->engine.ended[epoch],
+    atomic_fetch_add_explicit(&device->work.ended[epoch],
                               going ? ACUI_ENTERED + ACUI_GOING : ACUI_ENTERED,
                               memory_order_seq_cst);
     /* Acquire: for `idle`, which was set before. A pool that is told to keep less just now may be

@@ -106,9 +106,8 @@ static bool fail_reader(acui_task *task, void *context)
 static bool fail_readers(void)
 {
     bool changed = false;
-    unsigned i = 0;
-    for (acui_flight *flight; (flight = acui_flight_next(&i)); i++)
-        changed |= visit(flight, fail_reader, NULL);
+    for ACUI_EACH_ENGINE (engine)
+        changed |= visit(&engine->flight, fail_reader, NULL);
     return changed;
 }
 

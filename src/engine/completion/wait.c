@@ -370,14 +370,14 @@ static bool is_empty(const void *of, unsigned epoch)
 {
     const acu_device *device = of;
     /* Acquire: what its tasks held is released. */
-    uint64_t ended = atomic_load_explicit(&device->engine.ended[epoch], memory_order_acquire);
-    return (uint32_t)ended == device->engine.entered[epoch];
+    uint64_t ended = atomic_load_explicit(&device->work.ended[epoch], memory_order_acquire);
+    return (uint32_t)ended == device->engine->entered[epoch];
 }
 
 static bool has_passed(acu_device *device, uint64_t target)
 {
     acui_order_lock(acui_home_of(device));
-    bool passed = acui_epochs_reach(&device->engine.epochs, target, is_empty, device);
+    bool passed = acui_epochs_reach(&device->engine->epochs, target, is_empty, device);
     acui_order_unlock(acui_home_of(device));
     return passed;
 }
@@ -385,7 +385,7 @@ static bool has_passed(acu_device *device, uint64_t target)
 static uint64_t target_now(acu_device *device)
 {
     acui_order_lock(acui_home_of(device));
-    uint64_t target = acui_epochs_target(&device->engine.epochs);
+    uint64_t target = acui_epochs_target(&device->engine->epochs);
     acui_order_unlock(acui_home_of(device));
     return target;
 }

@@ -101,9 +101,9 @@ void acui_flight_full(void)
 
 void acui_flight_expect(const acu_device *device)
 {
-    unsigned first = 0;
-    acui_flight *flight = device ? acui_flight_of(device) : acui_flight_next(&first);
-    if (!flight || atomic_load_explicit(&flight->length, memory_order_relaxed) >= ACUI_LONG)
+    /* The default device mostly was opened first. */
+    acui_flight *flight = device ? acui_flight_of(device) : &acui_all_engines[0].flight;
+    if (atomic_load_explicit(&flight->length, memory_order_relaxed) >= ACUI_LONG)
         return;
     atomic_store_explicit(&flight->expected, acui_now() + ACUI_SHORT_GAP, memory_order_relaxed);
     acui_due_wake(0);
@@ -112,9 +112,10 @@ void acui_flight_expect(const acu_device *device)
 uint64_t acui_flight_expected(void)
 {
     uint64_t last = 0;
-    acui_flight *flight;
-    for (unsigned i = 0; !has_one_core() && (flight = acui_flight_next(&i)); i++) {
-        uint64_t expected = atomic_load_explicit(&flight->expected, memory_order_relaxed);
+    if (has_one_core())
+        return 0;
+    for ACUI_EACH_ENGINE (engine) {
+        uint64_t expected = atomic_load_explicit(&engine->flight.expected, memory_order_relaxed);
         last = expected > last ? expected : last;
     }
     return last;
@@ -123,9 +124,8 @@ uint64_t acui_flight_expected(void)
 uint64_t acui_flight_changes(void)
 {
     uint64_t changes = 0;
-    acui_flight *flight;
-    for (unsigned i = 0; (flight = acui_flight_next(&i)); i++)
-        changes += atomic_load_explicit(&flight->changes, memory_order_relaxed);
+    for ACUI_EACH_ENGINE (engine)
+        changes += atomic_load_explicit(&engine->flight.changes, memory_order_relaxed);
     return changes;
 }
 
@@ -149,7 +149,7 @@ static bool is_wanted(const acu_stream *stream)
 {
     const acui_task *first = stream->engine.first_task;
     return first && (first->number <= stream->engine.wanted || is_full(&stream->engine.gate) ||
-                     is_full(&stream->device->engine.gate) || acui_memory_is_short());
+                     is_full(&stream->device->engine->gate) || acui_memory_is_short());
 }
 
 static bool is_armed(const acu_stream *stream)
@@ -243,8 +243,8 @@ uint64_t acui_flight_wait_for(acu_stream *stream, uint64_t now, uint64_t spin, b
 static uint64_t earliest(uint64_t now, uint64_t spin)
 {
     uint64_t first = 0;
-    acui_flight *flight;
-    for (unsigned i = 0; (flight = acui_flight_next(&i)); i++) {
+    for ACUI_EACH_ENGINE (engine) {
+        acui_flight *flight = &engine->flight;
         acui_flight_lock(flight);
         for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active) {
             uint64_t next = stream->engine.first_task ? acui_flight_next_look(stream, now, spin)

@@ -8,18 +8,13 @@
 #include "engine/future.h"
 #include "engine/upward.h"
 
-acui_flight acui_flights[ACUI_MAX_DEVICES];
-
 /* All devices' threads read these, and they seldom change: so they have a line of the cache for
  * themselves. */
 static struct {
-    /* A bit for each device that ever had a stream in its list. Relaxed: set under the device's
-     * lock, in which there is nothing of interest before. */
-    _Alignas(64) _Atomic(uint64_t) used;
     /* As acu_stream has it, for any stream that is empty. seq_cst, and looked at under the device's
      * lock: see acui_flight_call_any. */
-    _Atomic(bool) called;
-    _Atomic(unsigned) turn; /* the device at which a look at all goes on; relaxed: a hint */
+    _Alignas(64) _Atomic(bool) called;
+    _Atomic(uint32_t) turn; /* where a look at all goes on; relaxed: a hint */
 } shared;
 
 void acui_flight_lock(acui_flight *flight)
@@ -32,23 +27,11 @@ void acui_flight_unlock(acui_flight *flight)
     acui_lock_give(&flight->lock);
 }
 
-acui_flight *acui_flight_next(unsigned *index)
-{
-    uint64_t used = atomic_load_explicit(&shared.used, memory_order_relaxed);
-    if (*index >= ACUI_MAX_DEVICES || used >> *index == 0)
-        return NULL;
-    *index += (unsigned)__builtin_ctzll(used >> *index);
-    return &acui_flights[*index];
-}
-
-#define EACH_FLIGHT(f, i)                                                                          \
-    unsigned i = 0;                                                                                \
-    for (acui_flight *f; (f = acui_flight_next(&i)); i++)
-
 bool acui_flight_is_any(void)
 {
     bool any = false;
-    EACH_FLIGHT(flight, i) {
+    for ACUI_EACH_ENGINE (engine) {
+        acui_flight *flight = &engine->flight;
         acui_flight_lock(flight);
         any |= flight->active != NULL;
         acui_flight_unlock(flight);
@@ -97,8 +80,6 @@ static void list_stream(acui_flight *flight, acu_stream *stream, uint64_t now)
     if (!flight->used) {
         flight->used = true;
         flight->gap = ACUI_SHORT_GAP;
-        atomic_fetch_or_explicit(&shared.used, UINT64_C(1) << stream->device->info.ordinal,
-                                 memory_order_relaxed);
     }
     stream->engine.active = true;
     acui_looked(stream, now);
@@ -167,7 +148,8 @@ static void want_on(acu_stream *stream)
 
 void acui_flight_want_all(void)
 {
-    EACH_FLIGHT(flight, i) {
+    for ACUI_EACH_ENGINE (engine) {
+        acui_flight *flight = &engine->flight;
         acui_flight_lock(flight);
         uint64_t now = acui_now();
         for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active)
@@ -211,7 +193,7 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now)
         if (!rest)
             stream->engine.last_task = NULL;
         stream->engine.over_at = now;
-        stream->device->engine.over_at = now;
+        flight->ended_at = now;
     }
     acui_looked(stream, now);
     acui_flight_unlock(flight);
@@ -305,7 +287,8 @@ size_t acui_flight_due(acu_stream **streams, size_t most, uint64_t now, uint64_t
     size_t n = 0;
     *next = ACU_FOREVER;
     acui_due_begin();
-    EACH_FLIGHT(flight, i) {
+    for ACUI_EACH_ENGINE (engine) {
+        acui_flight *flight = &engine->flight;
         acui_flight_lock(flight);
         n = add_due(flight, streams, n, most, now, next);
         acui_flight_unlock(flight);
@@ -329,7 +312,8 @@ static acu_stream *take_idle(acui_flight *flight)
 
 void acui_flight_drop_idle(void)
 {
-    EACH_FLIGHT(flight, i) {
+    for ACUI_EACH_ENGINE (engine) {
+        acui_flight *flight = &engine->flight;
         acu_stream *stream;
         while ((stream = take_idle(flight)))
             acui_flight_let_go(&stream, 1);
@@ -372,17 +356,14 @@ static acu_stream *take_next_of(acui_flight *flight, uint64_t start)
 /* The same of all devices, from the one on where the last one was found. */
 static acu_stream *take_next(uint64_t start)
 {
-    unsigned first = atomic_load_explicit(&shared.turn, memory_order_relaxed), i = first;
+    uint32_t count = (uint32_t)(acui_engines_end() - acui_all_engines);
+    uint32_t turn = atomic_load_explicit(&shared.turn, memory_order_relaxed);
     acu_stream *found = NULL;
-    acui_flight *flight;
-    for (; !found && (flight = acui_flight_next(&i)); i++)
-        found = take_next_of(flight, start);
-    if (!found)
-        for (i = 0; !found && (flight = acui_flight_next(&i)) && i < first; i++)
-            found = take_next_of(flight, start);
-    unsigned turn = found ? (unsigned)found->device->info.ordinal : first;
-    if (turn != first)
-        atomic_store_explicit(&shared.turn, turn, memory_order_relaxed);
+    for (uint32_t i = turn; i < turn + count && !found; i++) {
+        found = take_next_of(&acui_all_engines[i % count].flight, start);
+        if (found && i % count != turn)
+            atomic_store_explicit(&shared.turn, i % count, memory_order_relaxed);
+    }
     return found;
 }
 
@@ -426,6 +407,6 @@ static void look_at_device(acui_flight *flight)
 
 void acui_look_everywhere(void)
 {
-    EACH_FLIGHT(flight, i)
-        look_at_device(flight);
+    for ACUI_EACH_ENGINE (engine)
+        look_at_device(&engine->flight);
 }

@@ -21,50 +21,13 @@
 
 #include "engine/flight/timing.h"
 #include "engine/engine.h"
-
-/* How long one thing after the other took: for each signature, its last few lengths (lengths.c). */
-enum { ACUI_LENGTH_SETS = 128, ACUI_LENGTH_PLACES = 4 /* in each set */ };
-typedef struct acui_length {
-    uint64_t ns;
-    bool rough; /* nobody saw sharply when it ended */
-} acui_length;
-typedef struct acui_lengths {
-    uint64_t signature;
-    uint64_t learned; /* the count of all that was learned, when it was last about this signature */
-    acui_length known[ACUI_LENGTHS]; /* a ring */
-    size_t count, next;
-    uint8_t doubt; /* for how many tasks more an end may come sooner than is known */
-} acui_lengths;
-
-/* A device's. Those of a device that was reset go on to be the new one's, which has the same
- * ordinal: streams of both may be in the list. */
-typedef struct acui_flight {
-    _Alignas(64) acui_lock lock; /* a leaf, but for the reactor's lock, and that of helpers
-                                  * (blocked.c); of all that follows, if nothing else is said */
-    acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
-    acu_stream *next;   /* where the next look goes on; NULL: at the first */
-    uint64_t sequence;  /* how many tasks there were so far */
-    uint64_t over_at;   /* when the last task was over that somebody wanted to be told of */
-    uint64_t gap;       /* between that and the next one, on average; at most 2 ACUI_SHORT_GAP */
-    bool used;          /* it ever had a stream; the rest is set then */
-    /* The reactor polls these. Written under the lock, or as a hint without; relaxed. */
-    _Alignas(64) _Atomic(uint64_t) changes; /* how often work came that somebody is to be told of */
-    _Atomic(uint64_t) expected; /* until then something short may come at any moment */
-    _Atomic(uint64_t) length;   /* of what somebody wanted to be told of, on average; never over 2
-                                 * ACUI_LONG */
-    _Alignas(64) acui_lengths lengths[ACUI_LENGTH_SETS][ACUI_LENGTH_PLACES];
-    uint64_t learned; /* how often */
-} acui_flight;
+#include "engine/device.h"
 
 /* ---- flight.c ---- */
-extern acui_flight acui_flights[ACUI_MAX_DEVICES]; /* by ordinals */
 static inline acui_flight *acui_flight_of(const acu_device *device)
 {
-    return &acui_flights[device->info.ordinal];
+    return &device->engine->flight;
 }
-/* The flight of the first device from `*index` on that ever had work, whose index that is set to;
- * NULL: there is none. */
-acui_flight *acui_flight_next(unsigned *index);
 void acui_flight_lock(acui_flight *flight);
 void acui_flight_unlock(acui_flight *flight);
 
@@ -185,12 +148,6 @@ void acui_lengths_learn(acui_flight *flight, uint64_t signature, uint64_t ns, ui
 uint64_t acui_spin_after(uint64_t spin, uint64_t waited, bool blocked);
 
 /* ---- pace.c ---- */
-enum {
-    ACUI_BATCH_MOST = 32
-}; /* tasks that are issued as one, at most. A power of two, as is how
-                                * many are issued at once: so a signature has few graphs. With 16,
-                                * four threads reached 0.70 instead of 0.77 of the rate at which
-                                * they launch by hand (H100) */
 #define ACUI_BATCH_TIME ACU_US(100) /* how long all of these may take on the device */
 /* How many of the signature may be batched; 1: it is not known to be short. */
 unsigned acui_batch_most(const acu_device *device, uint64_t signature);

@@ -42,9 +42,7 @@ uint32_t acui_streak_now(void)
  * bits, which are the time, in units. Written with the device's flight lock held; relaxed: these
  * are guesses.
  */
-enum { SETS = 64, PLACES = 8, UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
-typedef _Atomic(uint64_t) table[SETS][PLACES];
-static _Alignas(64) table tables[ACUI_MAX_DEVICES]; /* by ordinals */
+enum { UNIT = 16, TIME_BITS = 0xFFFF, RISE = 32 };
 
 static uint64_t word_at(const _Atomic(uint64_t) *slot)
 {
@@ -53,13 +51,13 @@ static uint64_t word_at(const _Atomic(uint64_t) *slot)
 
 static _Atomic(uint64_t) *set_of(const acu_device *device, uint64_t signature)
 {
-    return tables[device->info.ordinal][(signature >> 20) % SETS];
+    return device->engine->paces[(signature >> 20) % ACUI_PACE_SETS];
 }
 
 /* NULL: nothing is known of this signature. */
 static _Atomic(uint64_t) *slot_of(_Atomic(uint64_t) *set, uint64_t signature)
 {
-    for (size_t i = 0; i < PLACES; i++)
+    for (size_t i = 0; i < ACUI_PACE_PLACES; i++)
         if (((word_at(&set[i]) ^ signature) & ~(uint64_t)TIME_BITS) == 0)
             return &set[i];
     return NULL;
@@ -68,7 +66,7 @@ static _Atomic(uint64_t) *slot_of(_Atomic(uint64_t) *set, uint64_t signature)
 /* Room for a new signature: the one in the set that came first leaves. */
 static _Atomic(uint64_t) *make_slot(_Atomic(uint64_t) *set)
 {
-    for (size_t i = PLACES - 1; i > 0; i--)
+    for (size_t i = ACUI_PACE_PLACES - 1; i > 0; i--)
         atomic_store_explicit(&set[i], word_at(&set[i - 1]), memory_order_relaxed);
     return &set[0];
 }
@@ -112,7 +110,7 @@ void acui_batch_learn(const acui_task *first, const acui_task *end, uint64_t loo
 {
     if (acui_batch_is_timeless())
         return;
-    uint64_t over_at = first->device->engine.over_at;
+    uint64_t over_at = acui_flight_of(first->device)->ended_at;
     uint64_t start = first->flight.issued_at > over_at ? first->flight.issued_at : over_at;
     uint64_t least = looked > start ? looked - start : 0;
     while (first != end) {

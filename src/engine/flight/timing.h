@@ -99,10 +99,7 @@ enum { ACUI_NAP_PART = 8 };
                                    * one call; with many streams, the next call goes on */
 
 /* ---- lengths that come again ---- */
-enum {
-    ACUI_LENGTHS = 8,    /* that are known of a signature: the last ones */
-    ACUI_LENGTH_FEW = 2, /* how many must agree before an end is expected */
-};
+enum { ACUI_LENGTH_FEW = 2 }; /* how many must agree before an end is expected */
 #define ACUI_LEARNED ACU_US(40)     /* shorter work is polled for, whatever its signature */
 #define ACUI_SHARP ACU_US(25)       /* an end is seen sharply if it may be sooner by this at most */
 #define ACUI_ROUGH ACU_US(100)      /* a length that was not seen sharply is wrong by this at most,

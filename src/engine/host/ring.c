@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Rings of pinned memory: see ring.h. */
 #include "engine/host/ring.h"
+#include "engine/host/staging.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -22,26 +23,24 @@ static void free_memory(acu_device *device, acui_ring *ring)
     }
 }
 
-/* The device is entered, or lost; no helper works for it. */
-static void drop(acu_device *device)
+void acui_rings_drop(acu_device *device)
 {
-    for (int i = 0; i < ACUI_HELPERS; i++) {
-        acui_ring *ring = &device->engine.rings->rings[i];
+    for (int i = 0; device->engine->rings && i < ACUI_HELPERS; i++) {
+        acui_ring *ring = &device->engine->rings->rings[i];
         free_memory(device, ring);
         if (ring->stream)
             acui_stream_destroy(ring->stream);
     }
-    acui_free(device->engine.rings);
-    device->engine.rings = NULL;
+    acui_free(device->engine->rings);
+    device->engine->rings = NULL;
 }
 
 static acu_status need_rings(acu_device *device)
 {
     pthread_mutex_lock(&device->lock);
-    if (!device->engine.rings)
-        device->engine.rings = ACUI_NEW(struct acui_rings);
-    device->drop[ACUI_DROP_RINGS] = device->engine.rings ? drop : NULL;
-    bool there = device->engine.rings != NULL;
+    if (!device->engine->rings)
+        device->engine->rings = ACUI_NEW(struct acui_rings);
+    bool there = device->engine->rings != NULL;
     pthread_mutex_unlock(&device->lock);
     return there ? ACU_OK : acui_fail(ACU_ERR_NO_MEMORY, "no memory for copies of pageable memory");
 }
@@ -63,7 +62,7 @@ acu_status acui_ring_get(acu_device *device, unsigned helper, uint64_t bytes, ui
                          acui_ring **ring)
 {
     ACUI_TRY(need_rings(device));
-    acui_ring *r = &device->engine.rings->rings[helper];
+    acui_ring *r = &device->engine->rings->rings[helper];
     if (!r->stream)
         ACUI_TRY(acui_stream_open(device, 0, true, &r->stream));
     if (r->slot_bytes != bytes || r->count > slots)

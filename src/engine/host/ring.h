@@ -6,7 +6,7 @@
 #ifndef ACUI_ENGINE_RING_H
 #define ACUI_ENGINE_RING_H
 
-#include "device/device.h"
+#include "engine/device.h"
 
 enum { ACUI_HELPERS = 64, ACUI_SLOTS = 8 }; /* at most */
 

@@ -20,4 +20,8 @@ static inline bool acui_stage_on_host(const acu_buffer *buffer)
            buffer->kind == ACU_MEMORY_HOST;
 }
 
+/* ---- ring.c ---- */
+/* The device is entered, or lost, and about to go; no helper works for it. */
+void acui_rings_drop(acu_device *device);
+
 #endif

@@ -108,7 +108,7 @@ static acui_task *leave(acui_gate *gate, uint32_t places)
 
 static acui_gate *next_gate(const acui_task *task)
 {
-    return task->gates.passed == OUTSIDE ? &task->stream->engine.gate : &task->device->engine.gate;
+    return task->gates.passed == OUTSIDE ? &task->stream->engine.gate : &task->device->engine->gate;
 }
 
 bool acui_admit(acui_task *task, acui_task **others)
@@ -151,9 +151,9 @@ acui_task *acui_leave_gates(acui_task *task)
     acui_task *list = NULL;
     if (task->gates.passed >= STREAM)
         list = leave(&task->stream->engine.gate, 1 + task->gates.charged);
-    if (task->gates.passed < INSIDE || task->device->engine.gate.limit == 0)
+    if (task->gates.passed < INSIDE || task->device->engine->gate.limit == 0)
         return list;
-    return acui_join_tasks(list, leave(&task->device->engine.gate, 1));
+    return acui_join_tasks(list, leave(&task->device->engine->gate, 1));
 }
 
 acui_task *acui_step_out(acui_task *task)
@@ -165,7 +165,7 @@ acui_task *acui_step_out(acui_task *task)
 
 static bool has_room(acu_device *device, uint64_t more)
 {
-    uint64_t most = device->engine.gate.limit;
+    uint64_t most = device->engine->gate.limit;
     return most == 0 || acui_in_flight(device) + more < most;
 }
 
@@ -184,5 +184,5 @@ acu_status acui_check_room(acu_device *device, uint64_t more, bool look)
     return acui_fail(ACU_ERR_FULL,
                      "%llu submissions, or pieces of such, are in flight on device %d, which was "
                      "opened for %u",
-                     (unsigned long long)now, device->info.ordinal, device->engine.gate.limit);
+                     (unsigned long long)now, device->info.ordinal, device->engine->gate.limit);
 }

@@ -18,9 +18,6 @@ enum {
     MOST = 64,   /* followers that are run before the consumer looks up */
 };
 
-/* Never freed: a thread may look while another one closes the last device. */
-static acui_dispatch queues[ACUI_MAX_DEVICES];
-
 _Atomic(uint64_t) acui_dispatch_drain_most = ACU_MS(1000);
 
 /* A thread that issues what is in a queue. */
@@ -31,16 +28,6 @@ typedef struct consumer {
 } consumer;
 
 static ACUI_LOCAL consumer *innermost; /* that this thread is; NULL: none */
-
-acui_dispatch *acui_dispatch_at(unsigned ordinal)
-{
-    return &queues[ordinal];
-}
-
-acui_dispatch *acui_dispatch_of(const acu_device *device)
-{
-    return &queues[device->info.ordinal];
-}
 
 static uint32_t count_of(const acui_dispatch *queue)
 {
@@ -94,12 +81,9 @@ acu_stream *acui_dispatch_prepare(acui_task *task)
     bool queueable = task->way != ACUI_WAY_DIRECT;
     if (queueable || !(ahead || contended))
         acui_dispatch_found(queue, task->device, queueable);
-    if (task->way != ACUI_WAY_BATCH || !is_open(queue))
+    if (task->way != ACUI_WAY_BATCH)
         return NULL;
-    acui_lock_take(&queue->lock);
-    acu_stream *stream = is_open(queue) && queue->of == task->device ? queue->stream : NULL;
-    acui_lock_give(&queue->lock);
-    return stream;
+    return atomic_load_explicit(&queue->stream, memory_order_relaxed);
 }
 
 static bool comes_behind_any(const acui_task *task)
@@ -114,26 +98,30 @@ static bool comes_behind_any(const acui_task *task)
     return any;
 }
 
-/* Lock held, as for the next three. */
+/* Lock held, as for the next four. */
+static void set_stream(acui_dispatch *queue, acu_stream *stream)
+{
+    atomic_store_explicit(&queue->stream, stream, memory_order_relaxed);
+    queue->on_stream = 0;
+}
+
 static bool is_full(const acui_dispatch *queue)
 {
     uint32_t most = queue->shared ? ACUI_DISPATCH_SHARED : ACUI_DISPATCH_MOST;
     return count_of(queue) >= most || count_single(queue) >= SINGLE;
 }
 
-/* Whether the queue takes one more of the device. */
-static bool takes(const acui_dispatch *queue, const acu_device *device)
+/* Whether the queue takes one more. */
+static bool takes(const acui_dispatch *queue)
 {
-    return is_open(queue) && queue->barred == 0 && queue->of == device && !is_full(queue);
+    return is_open(queue) && queue->barred == 0 && !is_full(queue);
 }
 
 /* Tasks to come get another stream now and then, so that they do not all wait for each other. */
 static void note_stream(acui_dispatch *queue, const acui_task *task)
 {
-    if (++queue->on_stream < ON_STREAM)
-        return;
-    queue->stream = acui_policy_pick(task->device->policy);
-    queue->on_stream = 0;
+    if (++queue->on_stream >= ON_STREAM)
+        set_stream(queue, acui_policy_pick(task->device->policy));
 }
 
 /* This thread adds a task. */
@@ -154,7 +142,7 @@ bool acui_dispatch_add(acui_task *task)
         return false;
     bool joins = task->way == ACUI_WAY_BATCH && !comes_behind_any(task);
     acui_lock_take(&queue->lock);
-    bool may = takes(queue, task->device);
+    bool may = takes(queue);
     bool full = false;
     if (may) {
         size_t count = count_of(queue);
@@ -357,12 +345,10 @@ bool acui_dispatch_issue(acui_dispatch *queue)
     return any;
 }
 
-void acui_dispatch_open(acui_dispatch *queue, const acu_device *device, acu_stream *stream)
+void acui_dispatch_open(acui_dispatch *queue, acu_stream *stream)
 {
     acui_lock_take(&queue->lock);
-    queue->of = device;
-    queue->stream = stream;
-    queue->on_stream = 0;
+    set_stream(queue, stream);
     queue->adder = NULL;
     queue->shared = 0;
     atomic_store_explicit(&queue->open, 1, memory_order_relaxed);
@@ -374,7 +360,7 @@ void acui_dispatch_close(acui_dispatch *queue)
     consumer c;
     acui_lock_take(&queue->lock);
     atomic_store_explicit(&queue->open, 0, memory_order_relaxed);
-    queue->stream = NULL;
+    set_stream(queue, NULL);
     acui_lock_give(&queue->lock);
     consumer_begin(queue, &c);
     consume_until(queue, ALL);

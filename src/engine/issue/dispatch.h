@@ -48,55 +48,14 @@
 #ifndef ACUI_ENGINE_DISPATCH_H
 #define ACUI_ENGINE_DISPATCH_H
 
-#include "base/lock.h"
 #include "engine/issue/batch.h"
 
-enum {
-    ACUI_DISPATCH_MOST = 64,   /* tasks in a queue */
-    ACUI_DISPATCH_SHARED = 16, /* if several threads add to it. On an H100, eight threads had 0.5 of
-                                * the rate of launches by hand with 64, and 1.1 with 16 */
-    ACUI_DISPATCH_WAKE = 32,   /* tasks that were submitted ahead */
-};
+enum { ACUI_DISPATCH_WAKE = 32 }; /* tasks that were submitted ahead: then the thread is woken */
 
-/* A task in a queue, and what choosing needs of it: the task itself is in another core's cache. */
-typedef struct acui_queued {
-    acui_task *task;
-    acu_stream *stream;
-    uint64_t signature; /* others with it may go with it; 0: none, it is issued on its own */
-    uint64_t number;    /* its number among all that were ever added */
-} acui_queued;
-
-typedef struct acui_dispatch {
-    _Alignas(64) acui_lock lock; /* a leaf */
-    /* Written under the lock, and read without it too: */
-    _Atomic(uint32_t) count; /* release, acquire: a thread that sees it fall sees who consumes */
-    _Atomic(uint32_t) open;  /* relaxed: a hint, without the lock */
-    _Atomic(uint32_t) single; /* how many of the tasks are issued on their own; relaxed */
-    int barred; /* threads that run what may take long */
-    uint64_t added;          /* how many were ever added */
-    const void *adder;       /* the thread that added the last one; only compared */
-    uint32_t shared;         /* not 0: another one added some of the last ACUI_DISPATCH_MOST */
-    const acu_device *of;    /* whose tasks may be added, while it is open; only compared */
-    acu_stream *stream;      /* for those that may go in a batch */
-    unsigned on_stream;      /* how many got it */
-    acui_queued tasks[ACUI_DISPATCH_MOST]; /* oldest first */
-
-    _Alignas(64) _Atomic(uint32_t) consumers;
-    _Atomic(uint32_t) in_user_code; /* of these: in a function of the program's; relaxed */
-    _Atomic(uint32_t) drains;       /* threads that drain it */
-
-    /* dispatch_thread.c: */
-    _Alignas(64) _Atomic(uint32_t) ahead; /* twice how many tasks were; relaxed: a guess */
-    _Atomic(const void *) issuer; /* a thread that is issuing one task by itself; NULL: none */
-    acu_device *device;     /* that the thread was woken for: retained; NULL: it sleeps; lock */
-    _Atomic(uint32_t) woken; /* 1: it was woken. The thread sleeps on this */
-    _Atomic(bool) ended;
-    bool running; /* start lock */
-    pthread_t thread;
-} acui_dispatch;
-
-acui_dispatch *acui_dispatch_of(const acu_device *device);
-acui_dispatch *acui_dispatch_at(unsigned ordinal);
+static inline acui_dispatch *acui_dispatch_of(const acu_device *device)
+{
+    return &device->engine->queue;
+}
 
 /* ---- for tasks ---- */
 /* The task is laid out, and about to get a stream: decide whether it may be queued, and issued in a
@@ -117,9 +76,9 @@ void acui_user_code_begin(void);
 void acui_user_code_end(void);
 
 /* ---- for the thread ---- */
-/* Tasks of the device may be added from now on, since the caller issues them; those that may go in
- * a batch get this stream. */
-void acui_dispatch_open(acui_dispatch *queue, const acu_device *device, acu_stream *stream);
+/* Tasks may be added from now on, since the caller issues them; those that may go in a batch get
+ * this stream. */
+void acui_dispatch_open(acui_dispatch *queue, acu_stream *stream);
 /* No longer: what is there is issued. */
 void acui_dispatch_close(acui_dispatch *queue);
 /* Issue the oldest task and those that go with it, and what comes behind. False: there was nothing,

@@ -114,7 +114,7 @@ static void serve_device(acui_dispatch *queue)
         return; /* woken twice: the first time served both */
     if (acui_enter(device, &entered) == ACU_OK) {
         atomic_fetch_add_explicit(&present, 1, memory_order_relaxed);
-        acui_dispatch_open(queue, device, acui_policy_pick(device->policy));
+        acui_dispatch_open(queue, acui_policy_pick(device->policy));
         serve(queue);
         acui_dispatch_close(queue);
         atomic_fetch_sub_explicit(&present, 1, memory_order_relaxed);
@@ -238,8 +238,8 @@ bool acui_dispatch_busy(void)
 {
     bool any = false;
     pthread_mutex_lock(&start_lock);
-    for (unsigned i = 0; i < ACUI_MAX_DEVICES; i++)
-        any |= acui_dispatch_at(i)->running;
+    for ACUI_EACH_ENGINE (engine)
+        any |= engine->queue.running;
     pthread_mutex_unlock(&start_lock);
     return any;
 }
@@ -247,8 +247,8 @@ bool acui_dispatch_busy(void)
 void acui_dispatch_stop(void)
 {
     pthread_mutex_lock(&start_lock);
-    for (unsigned i = 0; i < ACUI_MAX_DEVICES; i++) {
-        acui_dispatch *queue = acui_dispatch_at(i);
+    for ACUI_EACH_ENGINE (engine) {
+        acui_dispatch *queue = &engine->queue;
         if (!queue->running)
             continue;
         atomic_store_explicit(&queue->ended, true, memory_order_relaxed);

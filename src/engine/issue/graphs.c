@@ -83,10 +83,13 @@ static void drop_entry(acui_graphs *graphs, acui_graph_entry **link, acui_exec *
     acui_free(entry);
 }
 
-static void drop_graphs(acu_device *device)
+void acui_graphs_drop(acu_device *device)
 {
-    acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
+    acui_graphs *graphs = atomic_exchange_explicit(&device->engine->graphs, NULL,
+                                                   memory_order_acquire);
     acui_exec *idle = NULL;
+    if (!graphs)
+        return;
     for (size_t i = 0; i < ACUI_GRAPH_SLOTS; i++)
         while (graphs->entries[i])
             drop_entry(graphs, &graphs->entries[i], &idle);
@@ -102,11 +105,13 @@ static bool has_module(const acui_graph_entry *entry, const struct acu_module *m
     return false;
 }
 
-/* The module goes: nothing with its kernels is in flight, since that would hold it. */
-static void forget_module(acu_device *device, const struct acu_module *module)
+/* Nothing with its kernels is in flight, since that would hold it. */
+void acui_graphs_forget(acu_device *device, const struct acu_module *module)
 {
-    acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
+    acui_graphs *graphs = atomic_load_explicit(&device->engine->graphs, memory_order_acquire);
     acui_exec *idle = NULL;
+    if (!graphs)
+        return;
     acui_lock_take(&graphs->lock);
     for (size_t i = 0; i < ACUI_GRAPH_SLOTS; i++)
         for (acui_graph_entry **link = &graphs->entries[i]; *link;) {
@@ -129,21 +134,19 @@ static acui_graphs *make_graphs(acu_device *device)
         return NULL;
     graphs->limit = ACU_GRAPH_CACHE_DEFAULT;
     pthread_mutex_lock(&device->lock);
-    if (!atomic_load_explicit(&device->engine.graphs, memory_order_relaxed)) {
-        device->drop[ACUI_DROP_GRAPHS] = drop_graphs;
-        device->engine.forget_module = forget_module;
+    if (!atomic_load_explicit(&device->engine->graphs, memory_order_relaxed)) {
         /* Release, to acui_graphs_of: a thread that sees the cache sees all of it. */
-        atomic_store_explicit(&device->engine.graphs, graphs, memory_order_release);
+        atomic_store_explicit(&device->engine->graphs, graphs, memory_order_release);
         graphs = NULL;
     }
     pthread_mutex_unlock(&device->lock);
     acui_free(graphs); /* another thread was faster */
-    return atomic_load_explicit(&device->engine.graphs, memory_order_relaxed);
+    return atomic_load_explicit(&device->engine->graphs, memory_order_relaxed);
 }
 
 acui_graphs *acui_graphs_of(acu_device *device)
 {
-    acui_graphs *graphs = atomic_load_explicit(&device->engine.graphs, memory_order_acquire);
+    acui_graphs *graphs = atomic_load_explicit(&device->engine->graphs, memory_order_acquire);
     return graphs ? graphs : make_graphs(device);
 }
 

@@ -185,6 +185,9 @@ struct acui_graphs {
 /* ---- graphs.c ---- */
 /* The device's cache; NULL: the driver lacks the calls, or there is no memory. */
 acui_graphs *acui_graphs_of(acu_device *device);
+/* The module, or the device, goes. The device is entered, or lost. */
+void acui_graphs_forget(acu_device *device, const struct acu_module *module);
+void acui_graphs_drop(acu_device *device);
 
 /*
  * Claim an exec for the run on the stream; NULL: the run is to be issued directly, *why says why.

@@ -224,7 +224,7 @@ void acui_memory_return(acui_use *uses)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
 static acui_task *first, **last = &first; /* those that wait: next_listed, in order */
-/* How many. seq_cst, against engine.ended: a task that finds nothing going after it has put itself
+/* How many. seq_cst, against work.ended: a task that finds nothing going after it has put itself
  * off goes on; else what was going sees it wait when that is over. */
 static _Atomic(uint32_t) waiting;
 
@@ -237,7 +237,7 @@ static bool is_any_going(acu_device *device)
 /* A number that has changed if somebody, who may have had memory meanwhile, began or gave up. */
 static uint64_t events(acu_device *device)
 {
-    return atomic_load_explicit(&device->engine.started, memory_order_seq_cst) +
+    return atomic_load_explicit(&device->work.started, memory_order_seq_cst) +
            atomic_load_explicit(&given_up, memory_order_seq_cst);
 }
 

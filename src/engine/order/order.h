@@ -59,15 +59,15 @@ static inline void acui_backlog_add(acui_task *task)
 /* Count a task of the device as entered, or as going (issue/memory.h). Order lock held. */
 static inline void acui_count_started(acu_device *device, uint64_t what)
 {
-    uint64_t now = atomic_load_explicit(&device->engine.started, memory_order_relaxed);
-    atomic_store_explicit(&device->engine.started, now + what, memory_order_relaxed);
+    uint64_t now = atomic_load_explicit(&device->work.started, memory_order_relaxed);
+    atomic_store_explicit(&device->work.started, now + what, memory_order_relaxed);
 }
 
 static inline void acui_count_entered(acui_task *task)
 {
     acu_device *device = task->device;
-    task->gates.epoch = (uint8_t)device->engine.epochs.now;
-    device->engine.entered[device->engine.epochs.now]++;
+    task->gates.epoch = (uint8_t)device->engine->epochs.now;
+    device->engine->entered[device->engine->epochs.now]++;
     acui_count_started(device, ACUI_ENTERED);
 }
 

@@ -133,6 +133,7 @@ typedef struct acui_ran {
     uint64_t began, ended;
 } acui_ran;
 acui_ran acui_timing_read(const acui_task *task, uint64_t over);
+void acui_timer_drop(acu_device *device); /* entered, or lost, and about to go */
 
 /* ---- trace.c: records for the trace ---- */
 void acui_trace_record_put(acui_record *record); /* it is over */

@@ -22,10 +22,13 @@ typedef struct acui_timer {
     uint64_t anchored; /* its time */
 } acui_timer;
 
-static void drop_timer(acu_device *device)
+void acui_timer_drop(acu_device *device)
 {
-    acui_timer *timer = atomic_load_explicit(&device->engine.timer, memory_order_acquire);
+    acui_timer *timer = atomic_exchange_explicit(&device->engine->timer, NULL,
+                                                 memory_order_acquire);
     bool lost = atomic_load_explicit(&device->lost, memory_order_acquire);
+    if (!timer)
+        return;
     for (size_t i = 0; i < timer->spare_count && !lost; i++)
         device->cu->EventDestroy(timer->spare[i]);
     if (timer->anchor && !lost)
@@ -37,18 +40,16 @@ static void drop_timer(acu_device *device)
 static acui_timer *timer_of(acu_device *device)
 {
     acui_timer *none = NULL;
-    acui_timer *timer = atomic_load_explicit(&device->engine.timer, memory_order_acquire);
+    acui_timer *timer = atomic_load_explicit(&device->engine->timer, memory_order_acquire);
     if (timer)
         return timer;
     acui_timer *made = ACUI_NEW(acui_timer);
     if (!made)
         return NULL;
     pthread_mutex_init(&made->lock, NULL);
-    if (atomic_compare_exchange_strong_explicit(&device->engine.timer, &none, made,
-                                                memory_order_acq_rel, memory_order_acquire)) {
-        device->drop[ACUI_DROP_TIMER] = drop_timer;
+    if (atomic_compare_exchange_strong_explicit(&device->engine->timer, &none, made,
+                                                memory_order_acq_rel, memory_order_acquire))
         return made;
-    }
     pthread_mutex_destroy(&made->lock);
     acui_free(made);
     return none;
@@ -165,7 +166,7 @@ acui_ran acui_timing_read(const acui_task *task, uint64_t over)
     acui_ran ran = {0};
     if (!part->begin && !part->end)
         return ran;
-    acui_timer *timer = atomic_load_explicit(&device->engine.timer, memory_order_acquire);
+    acui_timer *timer = atomic_load_explicit(&device->engine->timer, memory_order_acquire);
     bool works = acui_enter_to_free(device, &entered);
     pthread_mutex_lock(&timer->lock);
     if (works && part->begin && part->end && part->issue)
