@@ -18,7 +18,7 @@
  *   enter.c     makes tasks of what is planned, and enters them
  *   tasks.c     cuts a plan, a flat list of nodes, into tasks
  *   edges.c     finds what comes before what inside a task
- *   runs.c      finds which pieces of a task a graph can hold, and their signatures
+ *   runs.c      finds which pieces of a task a graph can hold
  * order/: when a task's turn comes, and what a failure means
  *   submission.c  what all rooms need of submissions
  *   order.c     enters tasks behind what used their data
@@ -34,7 +34,8 @@
  *   dispatch.c, dispatch_thread.c  a device's queue of ready tasks, and who issues them
  *   batch.c     which of these go as one
  *   lanes.c     issues a run directly, its branches on several streams
- *   graphs.c, exec.c, build.c   issue a run as an executable graph that is kept for its signature
+ *   graphs.c, key.c, exec.c, build.c   issue a run as an executable graph that is kept for its
+ *               signature
  *   enqueue.c   makes the driver call of a node, or its few calls
  *   capture.c   captures what a call enqueues, for an explicit graph
  *   blame.c     the operation to blame for the loss of a device

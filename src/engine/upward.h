@@ -32,7 +32,6 @@ acu_status acui_reactor_start(void); /* if it is not running */
 void acui_reactor_call(void);
 
 /* ---- issue/memory.c ---- */
-bool acui_memory_is_short(void); /* some task waits for memory */
 /* The task is ready, and its submission may have memory already: it is expected. */
 void acui_memory_expect(acui_task *task);
 
@@ -49,12 +48,6 @@ enum {
 };
 acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_options *given,
                               unsigned how, const char *function, acu_future **future);
-
-/* ---- submit/runs.c ---- */
-struct acui_key;
-/* The key of a run whose kernels are all loaded (issue/graphs.h). False: no memory. */
-bool acui_key_make(struct acui_key *key, const acui_run *run);
-void acui_key_drop(struct acui_key *key);
 
 /* ---- submit/runtime.c ---- */
 /* Wait until the future's submission is planned; returns at once if it was not handed over. Fails

@@ -17,6 +17,8 @@ static struct {
     _Atomic(uint32_t) turn; /* where a look at all goes on; relaxed: a hint */
 } shared;
 
+_Atomic(uint32_t) acui_flight_short;
+
 void acui_flight_lock(acui_flight *flight)
 {
     acui_lock_take(&flight->lock);

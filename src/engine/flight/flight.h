@@ -43,6 +43,12 @@ acui_task *acui_flight_passed(acu_stream *stream, bool all, uint64_t now);
 /* A thread is about to sleep, but looks again when something comes onto any stream that is empty:
  * have that announced (done.h), once. It looks once more after this call. */
 void acui_flight_call_any(void);
+/* How many tasks wait for memory (issue/memory.c), and so for the end of what is on the devices. */
+extern _Atomic(uint32_t) acui_flight_short;
+static inline bool acui_memory_is_short(void)
+{
+    return atomic_load_explicit(&acui_flight_short, memory_order_seq_cst) > 0;
+}
 /* Somebody wants to be told soon when everything is over that is on the streams now: all of them,
  * since host work may wait for any; or those of a future that has notices, or soon will. */
 void acui_flight_want_all(void);

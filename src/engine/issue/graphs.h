@@ -211,6 +211,15 @@ typedef enum acui_built {
 } acui_built;
 void acui_graphs_built(acui_exec *exec, acui_built how);
 
+/* ---- key.c ---- */
+/* Whether a graph can hold the node; and a cached one, which is set again and again: fewer kinds
+ * fit. */
+bool acui_fits_graph(const acui_node *node);
+bool acui_fits_cached(const acui_node *node);
+/* The key of a run whose kernels are all loaded. False: no memory. */
+bool acui_key_make(acui_key *key, const acui_run *run);
+void acui_key_drop(acui_key *key);
+
 /* ---- exec.c ---- */
 /* An exec that is still to be made, with the settings of the run; it holds what they need. */
 acui_exec *acui_exec_new(const acui_run *run, acu_device *device);

@@ -19,6 +19,7 @@
  *
  * A holder stays there: acui_memory_planned finds it once.
  */
+#include "engine/flight/flight.h"
 #include "engine/issue/memory.h"
 #include "engine/order/order.h"
 

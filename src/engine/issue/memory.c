@@ -224,9 +224,8 @@ void acui_memory_return(acui_use *uses)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; a leaf */
 static acui_task *first, **last = &first; /* those that wait: next_listed, in order */
-/* How many. seq_cst, against work.ended: a task that finds nothing going after it has put itself
- * off goes on; else what was going sees it wait when that is over. */
-static _Atomic(uint32_t) waiting;
+/* acui_flight_short is how many. seq_cst, against work.ended: a task that finds nothing going after
+ * it has put itself off goes on; else what was going sees it wait when that is over. */
 
 /* Look first for what is getting: it becomes going. */
 static bool is_any_going(acu_device *device)
@@ -266,7 +265,7 @@ static acui_task *take_first(const acu_device *device, const acu_pool *pool)
         *link = task->next_listed;
         if (!*link)
             last = link;
-        atomic_fetch_sub_explicit(&waiting, 1, memory_order_seq_cst);
+        atomic_fetch_sub_explicit(&acui_flight_short, 1, memory_order_seq_cst);
         task->next_listed = out;
         out = task;
     }
@@ -276,7 +275,7 @@ static acui_task *take_first(const acu_device *device, const acu_pool *pool)
 
 static bool any_waits_for(const acu_pool *pool)
 {
-    if (atomic_load_explicit(&waiting, memory_order_seq_cst) == 0)
+    if (atomic_load_explicit(&acui_flight_short, memory_order_seq_cst) == 0)
         return false;
     bool found = false;
     pthread_mutex_lock(&lock);
@@ -290,7 +289,7 @@ static bool any_waits_for(const acu_pool *pool)
 static void put_in_list(acui_task *task, bool returns)
 {
     pthread_mutex_lock(&lock);
-    atomic_fetch_add_explicit(&waiting, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(&acui_flight_short, 1, memory_order_seq_cst);
     if (returns) {
         task->next_listed = first;
         if (!first)
@@ -365,12 +364,7 @@ acui_task *acui_memory_next(acui_task *task)
 
 acui_task *acui_memory_freed(void)
 {
-    if (atomic_load_explicit(&waiting, memory_order_seq_cst) == 0)
+    if (atomic_load_explicit(&acui_flight_short, memory_order_seq_cst) == 0)
         return NULL;
     return take_first(NULL, NULL);
-}
-
-bool acui_memory_is_short(void)
-{
-    return atomic_load_explicit(&waiting, memory_order_seq_cst) > 0;
 }

@@ -62,9 +62,6 @@ void acui_drop_tasks(acui_task *tasks); /* a list that was never entered */
 /* ---- edges.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
 bool acui_cut_runs(acui_task *task);
-/* Whether a graph can hold the node. A cached graph, which is set again and again, can hold fewer
- * kinds: runs.c. */
-bool acui_fits_graph(const acui_node *node);
 
 /* ---- standalone.c ---- */
 /* Plan a taken op. If *submission is set, on failure too, it is the caller's, to be ended by
