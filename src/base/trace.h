@@ -7,6 +7,7 @@
  *
  *   trace.c          the trace that is on: records, the thread, starting and stopping
  *   trace_did.c      records of what threads do besides submissions
+ *   trace_thread.c   threads' numbers and names
  *   trace_packets.c  Perfetto's packets: tracks, slices, counters
  *   trace_file.c     the files: full ones are put aside
  */
@@ -60,7 +61,12 @@ static inline uint64_t acui_trace_from(void)
 ACU_PRINTF(3, 4)
 void acui_trace_did(uint64_t from, const char *what, const char *format, ...);
 
+/* ---- trace_thread.c ---- */
+
 pid_t acui_thread_id(void); /* the calling thread's number in the system */
+void acui_trace_thread_name(pid_t thread, char *name, size_t room); /* "": not known */
+/* The first line of a small file; "": it can not be read. */
+void acui_trace_read_line(const char *path, char *line, size_t room);
 
 /* ---- for writing records: trace_packets.c ---- */
 

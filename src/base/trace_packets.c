@@ -7,10 +7,6 @@
 #include "base/clock.h"
 #include "base/trace.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,14 +31,6 @@ enum { /* TrackDescriptor */
 enum { PID = 1, PROCESS_NAME = 6, TID = 2, THREAD_NAME = 5 }; /* Process-, ThreadDescriptor */
 enum { UNIT = 3, UNIT_COUNT = 2, UNIT_BYTES = 3 };            /* CounterDescriptor */
 
-pid_t acui_thread_id(void)
-{
-    static _Thread_local pid_t id; /* a system call for each submission would be felt */
-    if (!id)
-        id = (pid_t)syscall(SYS_gettid);
-    return id;
-}
-
 static size_t open_packet(acui_pb *pb, uint64_t at)
 {
     size_t packet = acui_pb_open(pb, TRACE_PACKET);
@@ -65,17 +53,6 @@ static void put_clock(acui_pb *pb, clockid_t clock, unsigned id)
     acui_pb_close(pb, entry);
 }
 
-/* The first line of a small file; "": it can not be read. */
-static void read_line(const char *path, char *line, size_t room)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, line, room - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    line[n > 0 ? n : 0] = 0;
-    line[strcspn(line, "\n")] = 0;
-}
-
 void acui_trace_head(acui_trace_out *out)
 {
     acui_pb *pb = &out->pb;
@@ -95,7 +72,7 @@ void acui_trace_head(acui_trace_out *out)
     acui_pb_uint(pb, UUID, acui_track(ACUI_TRACK_PROCESS, 0));
     size_t process = acui_pb_open(pb, PROCESS);
     acui_pb_uint(pb, PID, (uint64_t)getpid());
-    read_line("/proc/self/comm", name, sizeof name);
+    acui_trace_read_line("/proc/self/comm", name, sizeof name);
     acui_pb_text(pb, PROCESS_NAME, name);
     acui_pb_close(pb, process);
     acui_pb_close(pb, track);
@@ -135,9 +112,8 @@ uint64_t acui_trace_thread(acui_trace_out *out, pid_t thread)
     if (is_known(out, track))
         return track;
     acui_pb *pb = &out->pb;
-    char path[64], name[64];
-    snprintf(path, sizeof path, "/proc/self/task/%ld/comm", (long)thread);
-    read_line(path, name, sizeof name); /* if the thread has ended, it has no name */
+    char name[64];
+    acui_trace_thread_name(thread, name, sizeof name);
     size_t packet = open_packet(pb, 0);
     size_t body = acui_pb_open(pb, TRACK_DESCRIPTOR);
     acui_pb_uint(pb, UUID, track);

@@ -9,6 +9,7 @@
 #include <acuda/graph.h>
 #include <acuda/trace.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -356,6 +357,32 @@ static void preparations(void **state)
     test_leaks_none();
 }
 
+static void *load_and_end(void *device)
+{
+    pthread_setname_np(pthread_self(), "brief");
+    acu_module_release(test_load_ptx(device, "brief's", two_ptx));
+    return NULL;
+}
+
+/* A thread that has ended when the trace is written still has its name. */
+static void thread_that_ended(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    acu_device *device = test_open();
+    assert_works(acu_trace_start(path, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, load_and_end, device), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_works(acu_trace_stop());
+    pf_trace trace = pf_read(path);
+    const pf_track *track = pf_track_of(&trace, must_find(&trace, NULL, "load brief's")->track);
+    assert_non_null(track);
+    assert_string_equal(track->name, "brief");
+    pf_free(&trace);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- submissions that are issued as one ---- */
 
 /* A trace does not keep them from that, and what some of them tried first leaves nothing behind. */
@@ -563,6 +590,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(contents), IN_FOLDER(several), IN_FOLDER(together), cmocka_unit_test(times),
         IN_FOLDER(off), IN_FOLDER(budget), IN_FOLDER(preparations),
+        IN_FOLDER(thread_that_ended),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
