@@ -19,6 +19,13 @@ static const struct argp_option options[] = {
     {"seed", 's', "N", 0, "the order in which streams interleave (SOFTCUDA_SEED)", 0},
     {"faults", 'f', "SCRIPT", 0, "calls and kernels that fail (SOFTCUDA_FAULTS)", 0},
     {"trace", 't', "FILE", 0, "write what runs in which order (SOFTCUDA_TRACE)", 0},
+    {"report", 'r', "FILE", 0,
+     "write the reason of each kernel fault and each refusal there; stderr: to the standard error "
+     "(SOFTCUDA_REPORT)", 0},
+    {"exact", 'x', NULL, 0,
+     "reads of memory that was never written, and accesses behind the end of any buffer, are faults "
+     "(SOFTCUDA_EXACT)", 0},
+    {"races", 'R', NULL, 0, "so are races in shared memory (SOFTCUDA_RACES)", 0},
     {"set", 'e', "NAME=VALUE", 0, "any other setting of the software device", 0},
     {0}};
 
@@ -29,7 +36,10 @@ static const struct {
                  {'m', "SOFTCUDA_MEMORY"},
                  {'s', "SOFTCUDA_SEED"},
                  {'f', "SOFTCUDA_FAULTS"},
-                 {'t', "SOFTCUDA_TRACE"}};
+                 {'t', "SOFTCUDA_TRACE"},
+                 {'r', "SOFTCUDA_REPORT"},
+                 {'x', "SOFTCUDA_EXACT"},
+                 {'R', "SOFTCUDA_RACES"}};
 
 typedef struct call {
     char **program; /* NULL: none was named */
@@ -46,7 +56,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     call *c = state->input;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         if (key == variables[i].key) {
-            set(state, variables[i].variable, value);
+            set(state, variables[i].variable, value ? value : "1");
             return 0;
         }
     if (key == 'e') {

@@ -49,7 +49,8 @@ set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/acuda)
 install(EXPORT acuda-targets NAMESPACE acuda:: DESTINATION ${config_dir})
 write_basic_package_version_file(acuda-config-version.cmake COMPATIBILITY SameMinorVersion)
 configure_package_config_file(cmake/acuda-config.cmake.in acuda-config.cmake
-    INSTALL_DESTINATION ${config_dir} PATH_VARS ACUDA_KERNELS_DIR CMAKE_INSTALL_INCLUDEDIR)
+    INSTALL_DESTINATION ${config_dir} PATH_VARS ACUDA_KERNELS_DIR CMAKE_INSTALL_INCLUDEDIR
+    CMAKE_INSTALL_LIBDIR)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/acuda-config.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/acuda-config-version.cmake"
     cmake/AcudaPtx.cmake cmake/embed.cmake DESTINATION ${config_dir})

@@ -224,6 +224,8 @@ fi
 expect 3 '' "$acuda" soft -- bash -c 'exit 3'
 expect 0 'software 4 2' "$acuda" soft --devices 4 -e SOFTCUDA_RACES=2 -- \
     bash -c 'echo "$ACUDA_DRIVER $SOFTCUDA_DEVICES $SOFTCUDA_RACES"'
+expect 0 'reasons 1 1' "$acuda" soft --report reasons --exact --races -- \
+    bash -c 'echo $SOFTCUDA_REPORT $SOFTCUDA_EXACT $SOFTCUDA_RACES'
 expect 2 'which program' "$acuda" soft
 expect 2 'SOFTCUDA_NAME=VALUE' "$acuda" soft -e PATH=x -- true
 expect 1 'nowhere' "$acuda" soft -- ./nowhere

@@ -76,6 +76,29 @@ version=$(sed -n 's/^Version: //p' "$(find "$work/usr" -name acuda.pc)")
 [ "$("$work/user/build/static")" = "$version" ]
 "$work/user/build/host" "$work/user/build/libplugin.so"
 
+# Components: those that are there, one that is not, one that does not exist.
+cat >"$work/parts.cmake" <<'END'
+list(APPEND CMAKE_PREFIX_PATH "${PREFIX}")
+set(CMAKE_FIND_USE_CMAKE_SYSTEM_PATH FALSE)
+project(parts C)
+find_package(acuda ${VERSION} QUIET COMPONENTS ${PARTS})
+message(STATUS "found ${acuda_FOUND}, softcuda ${acuda_softcuda_FOUND}: ${acuda_NOT_FOUND_MESSAGE}")
+END
+parts() # COMPONENTS WORDS-OF-THE-ANSWER [OPTIONS...]
+{
+    mkdir -p "$work/parts"
+    { echo 'cmake_minimum_required(VERSION 3.25)' && cat "$work/parts.cmake"; } >"$work/parts/CMakeLists.txt"
+    cmake -G Ninja -S "$work/parts" -B "$work/parts/build" -DPREFIX="$work/usr" -DPARTS="$1" "${@:3}" >"$work/said" 2>&1
+    grep -q "^-- found $2" "$work/said" || { cat "$work/said" && exit 1; }
+}
+standin=$(find "$work/usr" -path '*softcuda/libcuda.so.1')
+[ -z "$standin" ] || parts softcuda '1, softcuda TRUE'
+parts 'kernels;nothing' '[0F].*lacks nothing (the components are kernels and softcuda)' -DACUDA_CLANG=/bin/true
+parts kernels '[0F].*lacks kernels (clang was not found' -DACUDA_CLANG=ACUDA_CLANG-NOTFOUND \
+    -DCMAKE_PROGRAM_PATH= -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=FALSE
+[ -z "$standin" ] || rm "$standin"
+parts softcuda '[0F].*lacks softcuda (there is no .*libacuda-softcuda)'
+
 # Kernels, compiled ahead of time: by the CMake function, also of a folder that did not look for acuda,
 # and of a file outside of the project.
 clang=$(sed -n 's/^ACUDA_CLANG:[A-Z]*=//p' "$1/CMakeCache.txt")
