@@ -5,6 +5,7 @@
  * so each list is made in a child process.
  */
 #include "cli.h"
+#include "users.h"
 
 #include <errno.h>
 #include <json-c/json.h>
@@ -15,19 +16,35 @@
 
 static const struct argp_child children[] = {{&cli_common_args, 0, NULL, 0}, {0}};
 
+static const struct argp_option options[] = {
+    {"root", 'r', "FOLDER", 0, "look for users in FOLDER/proc, as of a container", 0}, {0}};
+
+typedef struct call {
+    cli_common common;
+    const char *root;
+} call;
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
-    (void)value;
-    if (key == ARGP_KEY_INIT)
-        state->child_inputs[0] = state->input;
-    return key == ARGP_KEY_INIT ? 0 : ARGP_ERR_UNKNOWN;
+    call *c = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &c->common;
+        return 0;
+    case 'r':
+        c->root = value;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
 }
 
 static const struct argp args = {
-    NULL,
+    options,
     parse,
     NULL,
-    "List the devices that acuda can use: GPUs, and the software device.\v"
+    "List the devices that acuda can use: GPUs, with the processes that use them (those of other "
+    "users are shown to root only), and the software device.\v"
     "Exit status: 0 if there is a device, 1 if there is none or a driver fails. acuda doctor says "
     "more about what does not work.",
     children,
@@ -63,7 +80,17 @@ static struct json_object *features_of(CUdevice device)
     return features;
 }
 
-static struct json_object *describe(int ordinal)
+static struct json_object *users_of(CUdevice device, const char *root)
+{
+    char pci[32];
+    snprintf(pci, sizeof pci, "%04x:%02x:%02x.0",
+             (unsigned)attribute(ACU_CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, device),
+             (unsigned)attribute(ACU_CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, device),
+             (unsigned)attribute(ACU_CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, device));
+    return cli_users_of(root, pci);
+}
+
+static struct json_object *describe(int ordinal, const char *root)
 {
     const acu_driver_table *cu = acu_driver();
     struct json_object *o = json_object_new_object();
@@ -84,11 +111,14 @@ static struct json_object *describe(int ordinal)
     add(o, "multiprocessors",
         json_object_new_int(attribute(ACU_CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device)));
     add(o, "features", features_of(device));
+    /* The software device's place is invented: a GPU may be there. */
+    if (!acu_driver_info_of()->software || *root)
+        add(o, "users", users_of(device, root));
     return o;
 }
 
 /* {"driver", "path", "cuda", "devices"} or {"driver", "error"} */
-static struct json_object *list_driver(const char *driver)
+static struct json_object *list_driver(const char *driver, const char *root)
 {
     struct json_object *o = json_object_new_object();
     add(o, "driver", json_object_new_string(driver));
@@ -107,7 +137,7 @@ static struct json_object *list_driver(const char *driver)
     add(o, "cuda", json_object_new_string(version));
     struct json_object *devices = json_object_new_array();
     for (int i = 0; i < info->devices; i++)
-        json_object_array_add(devices, describe(i));
+        json_object_array_add(devices, describe(i, root));
     add(o, "devices", devices);
     return o;
 }
@@ -136,7 +166,7 @@ static struct json_object *read_list(int from)
     return list;
 }
 
-static struct json_object *ask(const char *driver)
+static struct json_object *ask(const char *driver, const char *root)
 {
     int ends[2], status = 0;
     if (pipe(ends) != 0)
@@ -147,7 +177,7 @@ static struct json_object *ask(const char *driver)
     if (child == 0) {
         FILE *to = fdopen(ends[1], "w");
         if (to)
-            fputs(json_object_to_json_string(list_driver(driver)), to);
+            fputs(json_object_to_json_string(list_driver(driver, root)), to);
         _exit(to && fclose(to) == 0 ? CLI_OK : CLI_FAILED);
     }
     close(ends[1]);
@@ -173,6 +203,11 @@ static void print_device(struct json_object *d)
     for (size_t i = 0; features && i < json_object_array_length(features); i++)
         printf("%s%s", i ? ", " : "; ",
                json_object_get_string(json_object_array_get_idx(features, i)));
+    struct json_object *users = json_object_object_get(d, "users");
+    for (size_t i = 0; users && i < json_object_array_length(users); i++) {
+        struct json_object *user = json_object_array_get_idx(users, i);
+        printf("%s%s (%s)", i ? ", " : "; used by ", text_of(user, "name"), text_of(user, "pid"));
+    }
     printf("\n");
 }
 
@@ -192,23 +227,23 @@ static void print_list(struct json_object *list)
 
 int cli_devices(int count, char **words)
 {
-    cli_common c = {0};
+    call c = {.root = ""};
     argp_parse(&args, count, words, 0, NULL, &c);
     const char *const both[] = {"gpu", "software"};
-    const char *const *drivers = c.driver ? &c.driver : both;
+    const char *const *drivers = c.common.driver ? &c.common.driver : both;
     struct json_object *all = json_object_new_array();
     size_t found = 0, broken = 0;
-    for (size_t i = 0; i < (c.driver ? 1 : 2); i++) {
-        struct json_object *list = ask(drivers[i]);
+    for (size_t i = 0; i < (c.common.driver ? 1 : 2); i++) {
+        struct json_object *list = ask(drivers[i], c.root);
         struct json_object *devices = json_object_object_get(list, "devices");
         struct json_object *absent = json_object_object_get(list, "absent");
         found += devices ? json_object_array_length(devices) : 0;
         broken += !devices && !(absent && json_object_get_boolean(absent));
         json_object_array_add(all, list);
-        if (!c.json)
+        if (!c.common.json)
             print_list(list);
     }
-    if (c.json)
+    if (c.common.json)
         puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY));
     json_object_put(all);
     return found && !broken ? CLI_OK : CLI_FAILED;

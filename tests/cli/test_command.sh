@@ -43,6 +43,15 @@ done
 expect 0 'software: CUDA|multiprocessors' "$acuda" devices --driver software
 expect 0 '"capability"|"software":true' "$acuda" devices --driver software --json
 SOFTCUDA_DEVICES=2 expect 0 '  1  ' "$acuda" devices -d software
+# Who uses a device: processes that have its file open, by what the kernel says of its place.
+mkdir -p users/proc/{77,78,self}/fd users/proc/driver/nvidia/gpus/0000:02:00.0
+printf 'Model: \t\t some\nDevice Minor: \t 3\n' >users/proc/driver/nvidia/gpus/0000:02:00.0/information
+ln -s /dev/nvidia3 users/proc/77/fd/5
+ln -s /dev/nvidia33 users/proc/78/fd/5
+echo trainer >users/proc/77/comm
+echo other >users/proc/78/comm
+SOFTCUDA_DEVICES=2 expect 0 '  1  |; used by trainer (77)' "$acuda" devices -d software --root users
+SOFTCUDA_DEVICES=2 expect 0 '"pid":77|"users":[' "$acuda" devices -d software --root users --json
 expect 1 'nothing.so' "$acuda" devices --driver ./nothing.so
 fake=$build/tests/driver/fake
 if [ -e "$fake/old/libcuda.so.1" ]; then
