@@ -23,8 +23,8 @@ static const struct argp_option options[] = {
      "write the reason of each kernel fault and each refusal there; stderr: to the standard error "
      "(SOFTCUDA_REPORT)", 0},
     {"exact", 'x', NULL, 0,
-     "reads of memory that was never written, and accesses behind the end of any buffer, are faults "
-     "(SOFTCUDA_EXACT)", 0},
+     "reads of memory that was never written, and accesses behind the end of any buffer, are "
+     "faults (SOFTCUDA_EXACT)", 0},
     {"races", 'R', NULL, 0, "so are races in shared memory (SOFTCUDA_RACES)", 0},
     {"set", 'e', "NAME=VALUE", 0, "any other setting of the software device", 0},
     {0}};

@@ -4,8 +4,8 @@
 
 #include <json-c/json.h>
 
-/* [{"pid", "name"}]: the processes, but for this one, that use the GPU at that place ("0000:01:00.0").
- * `root` stands before /proc ("": the machine's own). */
+/* [{"pid", "name"}]: the processes, but for this one, that use the GPU at that place, as
+ * "0000:01:00.0". `root` stands before /proc ("": the machine's own). */
 struct json_object *cli_users_of(const char *root, const char *pci);
 
 #endif
