@@ -381,11 +381,13 @@ static void refusals(void **state)
 static acu_op *everything(void)
 {
     acu_op *x = ones(ACU_SHAPE(1, 2, 4, 4)), *c = ones(ACU_SHAPE(2));
+    acu_op *q = acu_ones(ACU_F16, ACU_SHAPE(1, 1, 2, 8));
     acu_op *all[] = {
+        acu_dnn_attention(acu_op_retain(q), acu_op_retain(q), q, NULL),
         acu_dnn_pool(ACU_POOL_MAX, acu_op_retain(x), ACU_SHAPE(2, 2), NULL),
         acu_dnn_softmax(acu_op_retain(x), 1),
         acu_nth(acu_dnn_batch_norm_training(x, acu_op_retain(c), c, NULL, NULL, 0, 1e-5), 0)};
-    return acu_op_zip(all, 3, ACU_SITE);
+    return acu_op_zip(all, 4, ACU_SITE);
 }
 
 static void without_memory(void **state)
