@@ -98,8 +98,9 @@ ACU_API acu_op *acu_op_blas_gemm(double alpha, acu_op *a, acu_op *b, double beta
  * `count` products of any shapes in one call (1 to ACU_BLAS_GROUP_MAX): c[i] = alpha a[i] b[i] +
  * beta c[i]; all of one dtype: f16, bf16, f32, tf32 or f64. The operands are consumed. Yields the
  * c's in their order. By cublasGemmGroupedBatchedEx, which cuBLAS has from version 12.5 on; where
- * it is not there, or does not take a dtype or an alignment, by a call for each. In no graph.
- * Errors: LIMIT (their number), too.
+ * it is not there, or does not take a dtype or an alignment, by a call for each. In no graph:
+ * cuBLAS gets lists in the host's memory, which a graph might read again. Errors: LIMIT (their
+ * number), too.
  */
 #define ACU_BLAS_GROUP_MAX 256
 #define acu_blas_gemm_group(alpha, a, b, beta, c, count)                                           \

@@ -19,9 +19,10 @@
  * cuSOLVER must be found (vendor.h), and for batches of acu_lu and acu_solve cuBLAS, or operations
  * fail with NOT_FOUND. Temporary memory comes from the device's pool, and from the host. acu_svd
  * and acu_eigh may wait for the device inside cuSOLVER: on the thread that issues them, which is
- * the one that submits them if nothing is in their way. What cuSOLVER does is in no graph; what
- * cuBLAS does, batches of acu_lu and acu_solve, is captured, in cached graphs (graph_cache.h) and
- * in explicit ones, where `info` is looked at behind each replay.
+ * the one that submits them if nothing is in their way. What cuSOLVER does is in no graph: on an
+ * H100 the driver refused what was captured of it. What cuBLAS does, batches of acu_lu and
+ * acu_solve, is captured, in cached graphs (graph_cache.h) and in explicit ones, where `info` is
+ * looked at behind each replay.
  *
  * Errors: SHAPE, DTYPE, INVALID, DEVICE, NOT_FOUND, LIMIT (2^31 elements and more in a row); of the
  * future: NUMERIC, DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with the library's name for the status.
