@@ -6,7 +6,15 @@
  *
  * Whatever a submission changes on its way is here, in what it touches (buffers, streams), or
  * belongs to the thread: so submissions to different devices do not meet. The order lock of a
- * device is a layer below (memory/access.h).
+ * device is a layer below (memory/access.h), and a runtime thread's ring in submit/runtime.c. What
+ * all devices share is written only where a submission asks for more:
+ *   - to be told of: when the reactor looks next (flight/due.c), if that is sooner
+ *   - by a thread that sleeps: that it does (base/done.h)
+ *   - to wait for room or memory: the lists of those that wait (issue/admit.c, issue/memory.c)
+ *   - host work, copies of pageable memory, a new graph: the lists of the threads that do it
+ *     (host/, issue/build.c)
+ *   - to be explained, cancelled, in time: counts of records, the list of deadlines
+ *   - an op with several users: a lock for those (op/child.c, op/plan_op.c)
  */
 #ifndef ACUI_ENGINE_DEVICE_H
 #define ACUI_ENGINE_DEVICE_H

@@ -66,8 +66,9 @@ static inline bool test_queue_is_open(acu_device *device)
 static inline bool test_wake_thread(acu_device *device)
 {
     atomic_store(&acui_dispatch_patience, ACU_MS(600000));
-    for (int tries = 0; tries < 8; tries++) {
+    for (int tries = 0; tries < 100; tries++) { /* another thread may hold the lock for that */
         acui_dispatch_wake(device);
+        sched_yield();
         while (test_thread_is_woken(device)) {
             if (test_queue_is_open(device))
                 return true;
