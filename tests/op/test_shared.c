@@ -118,9 +118,14 @@ static acu_device *any_device(program *p)
     return p->m->devices[below(p, p->m->count)];
 }
 
+/* So that others may come first. On a machine that is busy with other things each call of the
+ * system for this can take milliseconds; so it is one, after a moment that depends on how many are
+ * meant. */
 static void yield_times(int times)
 {
-    while (times-- > 0)
+    for (volatile int i = 0; i < 500 * times; i = i + 1)
+        continue;
+    if (times > 0)
         sched_yield();
 }
 
