@@ -8,11 +8,12 @@
  *   acu_explain(future, ACU_EXPLAIN_TEXT, text, sizeof text, NULL);
  *
  * A submission made with `explain` keeps a record: the parts that it became, the stream of each
- * part, what each part waited for and why, which parts were served by an executable graph of
- * the cache, or why not, and when all that happened. Each of its parts gets two timing events
- * (cuEventRecord, cuEventElapsedTime), so that it takes some microseconds longer. Other submissions
- * keep no record, and pay nothing. (While a trace is on, all keep one, for the trace only:
- * trace.h.)
+ * part, what each part waited for and why, the children that parts belong to (what acu_or_else
+ * tries, its alternative, what acu_finally runs, ops that others use too) and what became of these,
+ * which parts were served by an executable graph of the cache, or why not, and when all that
+ * happened. Each of its parts gets two timing events (cuEventRecord, cuEventElapsedTime), so that
+ * it takes some microseconds longer. Other submissions keep no record, and pay nothing. (While a
+ * trace is on, all keep one, for the trace only: trace.h.)
  */
 #ifndef ACUDA_EXPLAIN_H
 #define ACUDA_EXPLAIN_H

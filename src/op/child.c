@@ -12,15 +12,17 @@
 
 /* ---- planning ---- */
 
-static acui_child *new_child(acui_plan *plan, acui_child_kind kind, const char *what)
+static acui_child *new_child(acui_plan *plan, const acu_op *op, acui_child_kind kind)
 {
     acui_child *child = ACUI_NEW(acui_child);
     if (!child) {
-        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", what);
+        acui_fail(ACU_ERR_NO_MEMORY, "no memory to plan %s", acui_op_name(op));
         return NULL;
     }
     acui_child *parent = plan->now.child;
     child->kind = kind;
+    child->name = op->class->name;
+    child->site = op->site;
     atomic_store_explicit(&child->refs, 1, memory_order_relaxed);
     child->parent = child->within = parent;
     child->depth = parent ? parent->depth + 1 : 0;
@@ -39,9 +41,9 @@ static acui_child *new_child(acui_plan *plan, acui_child_kind kind, const char *
 /* From now on others may see it, where the submission is given up while it is planned. */
 static void add(acui_plan *plan, acui_child *child);
 
-acui_child *acui_child_begin(acui_plan *plan, acui_child_kind kind)
+acui_child *acui_child_begin(acui_plan *plan, const acu_op *op, acui_child_kind kind)
 {
-    acui_child *child = new_child(plan, kind, "a part of an op");
+    acui_child *child = new_child(plan, op, kind);
     if (!child)
         return NULL;
     add(plan, child);
@@ -59,7 +61,7 @@ static uint32_t context_bytes(const acui_context *context)
 
 acu_status acui_child_begin_shared(acui_plan *plan, acu_op *op)
 {
-    acui_child *child = new_child(plan, ACUI_CHILD_SHARED, acui_op_name(op));
+    acui_child *child = new_child(plan, op, ACUI_CHILD_SHARED);
     if (!child)
         return ACU_ERR_NO_MEMORY;
     atomic_store_explicit(&child->refs, 2, memory_order_relaxed); /* one of the op, */

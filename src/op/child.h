@@ -47,6 +47,9 @@ typedef struct acui_usage {
 struct acui_child {
     acui_child_kind kind;
     uint32_t depth;      /* how many are around it */
+    const char *name;    /* of the kind of op; static */
+    acu_site site;
+    int number;          /* in the submission's record; 0: it is not there. Lock of the record */
     acui_child *parent;  /* that it was planned in; NULL: the submission itself */
     acui_child *outer;   /* with which it stops: `parent`, or, if it is SHARED, the innermost one
                           * that all its users are in; NULL: the submission, or who else uses it.
@@ -92,8 +95,9 @@ typedef struct acui_shared_point {
     bool caught;       /* as that of a child */
 } acui_shared_point;
 
-/* Begin a new child: what is planned from now on is in it. NULL: no memory (record set). */
-acui_child *acui_child_begin(acui_plan *plan, acui_child_kind kind);
+/* Begin a new child, of that op: what is planned from now on is in it. NULL: no memory (record
+ * set). */
+acui_child *acui_child_begin(acui_plan *plan, const acu_op *op, acui_child_kind kind);
 /* The same for an op with several users, which keeps it. NO_MEMORY. */
 acu_status acui_child_begin_shared(acui_plan *plan, acu_op *op);
 void acui_child_end(acui_plan *plan, acui_child *child);

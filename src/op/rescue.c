@@ -158,7 +158,7 @@ static acu_status plan_other(acui_plan *plan, acu_op *op, acu_device *fallback, 
 static acu_status plan_alternative(acui_plan *plan, acu_op *op, acu_device *fallback, bool decide,
                                    const acui_child *tried, const acui_values *values)
 {
-    acui_child *child = acui_child_begin(plan, ACUI_CHILD_ELSE);
+    acui_child *child = acui_child_begin(plan, op, ACUI_CHILD_ELSE);
     if (!child)
         return ACU_ERR_NO_MEMORY;
     child->tried = tried;
@@ -200,7 +200,7 @@ static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *fallback
 static acu_status plan_both(acui_plan *plan, acu_op *op, acu_device *fallback, acui_values *values)
 {
     const acu_error *before = keep_record(plan);
-    acui_child *tried = acui_child_begin(plan, ACUI_CHILD_TRY);
+    acui_child *tried = acui_child_begin(plan, op, ACUI_CHILD_TRY);
     if (!tried)
         return ACU_ERR_NO_MEMORY;
     acui_front front = acui_front_start(plan);
@@ -256,7 +256,7 @@ acu_op *acu_op_or_else(acu_op *x, acu_op *other, acu_or_else_fn fn, acu_user use
 /* Plans the last op, in a child of its own, behind what is in front. */
 static acu_status plan_last(acui_plan *plan, acu_op *op, acu_device *fallback)
 {
-    acui_child *child = acui_child_begin(plan, ACUI_CHILD_FINALLY);
+    acui_child *child = acui_child_begin(plan, op, ACUI_CHILD_FINALLY);
     if (!child)
         return ACU_ERR_NO_MEMORY;
     acui_values unused = {.unwanted = true};

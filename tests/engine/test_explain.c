@@ -123,6 +123,12 @@ static acu_status touch(void *user, const acu_val *values, size_t count)
     return ACU_OK;
 }
 
+static acu_status refuse(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_ERR_IO;
+}
+
 static void host_parts(void **state)
 {
     (void)state;
@@ -343,6 +349,43 @@ static void many_in_front_of_several(void **state)
     test_leaks_none();
 }
 
+/* Pieces of a submission with rules of their own, and what becomes of them. */
+static void children(void **state)
+{
+    (void)state;
+    acu_device *device = test_open();
+    acu_tensor *x = zeros(device), *y = zeros(device), *host;
+    assert_works(acu_tensor_alloc_pinned(device, ACU_U32, VECTOR, &host));
+    acu_op *shared = acu_fill(y, acu_u32(1));
+    acu_op *tried = acu_or_else(acu_host(refuse, NULL, acu_inout(host)),
+                                acu_host(touch, NULL, acu_out(host)));
+    acu_op *other = acu_or_else(acu_fill(x, acu_u32(3)), acu_fill(x, acu_u32(4)));
+    acu_op *last = acu_finally(acu_op_retain(shared), other);
+    acu_future *future = submit_on(device, acu_zip(tried, last), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("complete|child 1: what or_else tries, |test_explain.c:|; failed\n"
+         "child 2: the alternative of or_else, |; taken\n|"
+         "child 3: fill, which others use too, |\n"
+         "child 4: what finally runs, |\nchild 5, in child 4: what or_else tries, |\n"
+         "child 6, in child 4: the alternative of or_else, |; not taken\n|"
+         "part 1: host work|  in child 1\n|part 2: |  in child 2\n|  in child 3\n|  in child 5\n|"
+         "  in child 6\n");
+    explain(future, ACU_EXPLAIN_DOT);
+    says("label=\"part 1: host, child 1\";");
+    drop(future);
+    future = submit_on(device, acu_zip(shared), NULL, NULL);
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    explain(future, ACU_EXPLAIN_TEXT);
+    says("no work|  stands for fill, |test_explain.c:|, which another submission planned\n");
+    drop(future);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_tensor_release(host);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* On a single stream they run one by one, whatever memory is allocated between them. */
 static void in_order_on_one_stream(void **state)
 {
@@ -511,6 +554,7 @@ int main(void)
         cmocka_unit_test(signatures_differ_in_what_comes_behind_what),
         cmocka_unit_test(order_inside_a_part),
         cmocka_unit_test(many_in_front_of_several),
+        cmocka_unit_test(children),
         cmocka_unit_test(in_order_on_one_stream),
         cmocka_unit_test(branches),
         cmocka_unit_test(ops_before_they_are_submitted),

@@ -437,7 +437,9 @@ static void use_rescue(acu_device *device, acu_tensor *x)
     acu_future *a = submit(device, acu_to_device(device, acu_with_context(either, "either")));
     acu_op *last = acu_op_host(refuse_host, ACU_USER(owe(), pay), NULL, 0, ACU_SITE);
     either = acu_or_else(acu_fill(x, acu_f32(1)), acu_dup(x)); /* not needed, as a rule */
-    acu_future *b = submit(device, acu_finally(acu_or_else(acu_nth(x, 7), either), last));
+    acu_submit_options explained = {.size = sizeof explained, .explain = true};
+    acu_future *b = NULL;
+    good(acu_submit(device, acu_finally(acu_or_else(acu_nth(x, 7), either), last), &explained, &b));
     acu_op *shared = acu_op_retain(acu_dup(x));
     acu_future *c = submit(device, acu_after(acu_make(make_zeros, owe(), pay), shared)), *d = NULL;
     if (c)

@@ -97,6 +97,7 @@ void acui_submission_close(acui_submission *s)
     /* Until now, later tasks of the submission could be put behind these points. */
     for (acui_task *task = s->first_task; task; task = task->next)
         acui_point_release(task->point);
+    acui_record_children(s);
     acui_user_code_begin(); /* user data is released */
     acui_plan_clear(&s->plan);
     acui_user_code_end();

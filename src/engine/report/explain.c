@@ -121,6 +121,42 @@ static void print_times(acui_out *out, const acui_task_record *part)
     acui_print(out, "\n");
 }
 
+static void print_site(acui_out *out, acu_site site)
+{
+    if (site.file)
+        acui_print(out, ", %s:%d", site.file, site.line);
+}
+
+static const char *child_end(const acui_child_record *child)
+{
+    if (child->failed)
+        return "; failed";
+    if (child->child || child->kind != ACUI_CHILD_ELSE)
+        return "";
+    return child->turn == ACUI_TURN_COME ? "; taken" : "; not taken";
+}
+
+static void print_child(acui_out *out, const acui_child_record *child)
+{
+    static const char *const words[][2] = {[ACUI_CHILD_TRY] = {"what ", " tries"},
+                                           [ACUI_CHILD_ELSE] = {"the alternative of ", ""},
+                                           [ACUI_CHILD_FINALLY] = {"what ", " runs"},
+                                           [ACUI_CHILD_SHARED] = {"", ", which others use too"}};
+    acui_print(out, "child %d", child->number);
+    if (child->parent)
+        acui_print(out, ", in child %d", child->parent);
+    acui_print(out, ": %s%s%s", words[child->kind][0], child->name, words[child->kind][1]);
+    print_site(out, child->site);
+    acui_print(out, "%s\n", child_end(child));
+}
+
+static void print_awaited(acui_out *out, const acui_awaited_record *op)
+{
+    acui_print(out, "  stands for %s", op->name);
+    print_site(out, op->site);
+    acui_print(out, op->own ? "\n" : ", which another submission planned\n");
+}
+
 static void print_part(acui_out *out, const acui_task_record *part)
 {
     acui_print(out, "part %d: ", part->number);
@@ -136,7 +172,11 @@ static void print_part(acui_out *out, const acui_task_record *part)
     else
         acui_print(out, "device %d, stream %" PRIu64 ", signal %" PRIu64 "\n", part->device,
                    part->stream, part->signal);
+    if (part->child)
+        acui_print(out, "  in child %d\n", part->child);
     print_times(out, part);
+    for (const acui_awaited_record *op = part->awaited; op; op = op->next)
+        print_awaited(out, op);
     for (uint32_t i = 0; i < part->wait_count; i++) {
         const acui_wait_record *wait = &part->waits[i];
         acui_print(out, "  behind ");
@@ -158,6 +198,8 @@ static void print_record(acui_out *out, const acui_submission *s, const char *ou
     int parts = record->count;
     acui_print(out, "submission%s%s%s: %d part%s, %s\n", name[0] ? " \"" : "", name,
                name[0] ? "\"" : "", parts, parts == 1 ? "" : "s", outcome);
+    for (const acui_child_record *child = record->children; child; child = child->next)
+        print_child(out, child);
     for (const acui_task_record *part = record->parts; part; part = part->next)
         print_part(out, part);
 }
@@ -190,6 +232,8 @@ static void dot_part(acui_out *out, const acui_task_record *part)
     else
         acui_print(out, "device %d, stream %" PRIu64 "%s", part->device, part->stream,
                    part->runs && part->runs->hit ? ", graph" : "");
+    if (part->child)
+        acui_print(out, ", child %d", part->child);
     acui_print(out, "\";\n");
     for (uint32_t at = 0; at < part->node_count; at++)
         dot_node(out, number, at, &part->nodes[at]);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "op/import.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ acui_record *acui_record_new(const acu_submit_options *options)
     const size_t used = (sizeof *record + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     acui_arena_begin(&record->arena, (char *)record + used, ROOM - used);
     record->end = &record->parts;
+    record->children_end = &record->children;
     atomic_store_explicit(&record->refs, 1, memory_order_relaxed);
     record->asked = options->explain;
     record->thread = acui_thread_id();
@@ -120,6 +122,56 @@ static bool grow_table(acui_record *record)
     return true;
 }
 
+static acui_child *around(const acui_child *child)
+{
+    acui_child *outer = child->parent;
+    while (outer && outer->joined)
+        outer = outer->parent;
+    return outer;
+}
+
+/* Record the child, and those around it, unless they are there; returns its number. */
+static int record_child(acui_record *record, acui_child *child)
+{
+    acui_child_record *list = NULL, **end = NULL;
+    for (acui_child *c = child; c && !c->number; c = around(c)) {
+        acui_child_record *entry = ACUI_ARENA_NEW(&record->arena, acui_child_record);
+        if (!entry)
+            return 0; /* those inside of it are left out */
+        *entry = (acui_child_record){
+            .next = list, .child = c, .kind = c->kind, .name = c->name, .site = c->site};
+        end = end ? end : &entry->next;
+        list = entry;
+    }
+    for (acui_child_record *entry = list; entry; entry = entry->next) {
+        const acui_child *outer = around(entry->child);
+        entry->parent = outer ? outer->number : 0;
+        entry->number = entry->child->number = ++record->child_count;
+    }
+    if (list) {
+        *record->children_end = list;
+        record->children_end = end;
+    }
+    return child ? child->number : 0;
+}
+
+static void record_awaited(acui_arena *arena, acui_task_record *part, const acui_task *task)
+{
+    const acui_node *node = task->first;
+    if (node->kind != ACUI_NODE_AWAIT)
+        return;
+    for (const acui_imported *b = node->u.await.here; b; b = b->next_here) {
+        acui_awaited_record *entry = b->awaited ? ACUI_ARENA_NEW(arena, acui_awaited_record) : NULL;
+        if (!entry)
+            continue;
+        *entry = (acui_awaited_record){.next = part->awaited,
+                                       .name = b->child->name,
+                                       .site = b->child->site,
+                                       .own = acui_child_in(b->child, &task->submission->plan)};
+        part->awaited = entry;
+    }
+}
+
 static void record_part(acui_record *record, acui_task *task)
 {
     if (!grow_table(record))
@@ -135,6 +187,8 @@ static void record_part(acui_record *record, acui_task *task)
                            .id = 1 + atomic_fetch_add_explicit(&last_part, 1, memory_order_relaxed),
                            .runs_end = &part->runs};
     record_nodes(&record->arena, part, task);
+    record_awaited(&record->arena, part, task);
+    part->child = record_child(record, task->child);
     for (const acui_run *run = task->runs; run; run = run->next)
         record_run(&record->arena, part, run);
     *record->end = part;
@@ -335,6 +389,20 @@ void acui_record_planned(const acui_submission *submission)
         return;
     pthread_mutex_lock(&record->lock);
     record->planned = acui_now();
+    pthread_mutex_unlock(&record->lock);
+}
+
+void acui_record_children(const acui_submission *submission)
+{
+    acui_record *record = submission->record;
+    if (!record)
+        return;
+    pthread_mutex_lock(&record->lock);
+    for (acui_child_record *entry = record->children; entry; entry = entry->next) {
+        entry->failed = entry->child->failed;
+        entry->turn = acui_child_turn(entry->child);
+        entry->child = NULL;
+    }
     pthread_mutex_unlock(&record->lock);
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "engine/engine.h"
+#include "op/child.h"
 
 typedef enum acui_how { /* how a part came behind something */
     ACUI_HOW_OPEN,    /* not issued yet */
@@ -20,6 +21,26 @@ typedef enum acui_how { /* how a part came behind something */
     ACUI_HOW_EVENT,   /* its stream waits for an event */
     ACUI_HOW_HOST     /* it was held back on the host */
 } acui_how;
+
+/* A child of the submission (op/child.h). */
+typedef struct acui_child_record {
+    struct acui_child_record *next;
+    acui_child *child; /* NULL: its plan is gone */
+    int number, parent; /* from 1 on; that of the one around it, 0: there is none */
+    acui_child_kind kind;
+    const char *name;  /* of the kind of op; static */
+    acu_site site;
+    bool failed;       /* these are known when its plan goes */
+    acui_turn turn;
+} acui_child_record;
+
+/* An op that an AWAIT stands for. */
+typedef struct acui_awaited_record {
+    struct acui_awaited_record *next;
+    const char *name; /* of the kind of op; static */
+    acu_site site;
+    bool own;         /* this submission has planned it */
+} acui_awaited_record;
 
 typedef struct acui_wait_record {
     const acui_point *point;             /* only compared, until the task is over */
@@ -59,6 +80,7 @@ typedef struct acui_run_record {
 typedef struct acui_task_record {
     struct acui_task_record *next;
     int number; /* from 1 on */
+    int child;  /* the number of the innermost that it is in; 0: of none */
     const acui_point *point;
     int device;
     bool host;
@@ -71,6 +93,7 @@ typedef struct acui_task_record {
     CUevent begin, end;                    /* these; the device's (timing.c); NULL: it has none */
     bool spared;                           /* it has none because enough parts had in that moment */
     acui_node_record *nodes; /* in their order */
+    acui_awaited_record *awaited; /* of an AWAIT */
     acui_wait_record *waits; /* as its dependencies */
     uint32_t node_count, wait_count;
     uint32_t wait_at;        /* the wait that was looked for last */
@@ -82,6 +105,8 @@ typedef struct acui_record {
     acui_arena arena;
     acui_task_record *parts, **end;
     int count;
+    acui_child_record *children, **children_end; /* that parts are in; those around come first */
+    int child_count;
     acui_task_record **table; /* the parts by their points: open addressing, a power of two in */
     uint32_t room;            /* size */
     _Atomic(uint32_t) refs;   /* the submission's, and the trace's */
@@ -120,7 +145,8 @@ void acui_record_issue(const acui_task *task); /* issuing it, or running it on t
 void acui_record_issued(const acui_task *task, size_t count); /* as one with so many, itself too */
 void acui_record_task_over(const acui_task *task); /* its point is over; not under a lock */
 void acui_record_planned(const acui_submission *submission); /* all its tasks are entered */
-void acui_record_over(const acui_submission *submission);    /* its future is about to resolve */
+void acui_record_children(const acui_submission *submission); /* its plan is about to go */
+void acui_record_over(const acui_submission *submission);     /* its future is about to resolve */
 
 /* ---- timing.c: when a part began and ended on its device ---- */
 /* The task's stream is the issuer's alone, and what comes next is the task's work, or its
