@@ -4,6 +4,11 @@
 set -euo pipefail
 root=$PWD
 tools/check-layers
+layers=$(sed -n 's/^layers="\(.*\)"$/\1/p' tools/check-layers)
+if ! grep -qxF "    ${layers// / -> }" ARCHITECTURE.md; then
+    echo "ARCHITECTURE.md lists other layers than tools/check-layers: $layers"
+    exit 1
+fi
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
