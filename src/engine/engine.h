@@ -155,9 +155,9 @@ typedef enum acui_way {
  *   flag             set by                       read by           false again when
  *   makes            take_in                      any               never
  *   on_stream        acui_enter_on_stream         who enters it     never
- *   prompt           enter_tasks                  any               never
+ *   prompt           acui_enter_tasks             any               never
  *   binds            take_in                      whoever has it    its kernels are bound
- *   sound            enter_tasks; is_plain        whoever has it    it has to wait
+ *   sound            acui_enter_tasks; find_sound whoever has it    it has to wait
  *   order.failed     acui_task_fail, and others   order lock        never
  *   order.awaited    publish_one                  who issues it     never
  *   memory.expected  acui_memory_expect           whoever has it    never
@@ -286,8 +286,8 @@ typedef enum acui_planned {
  *   planning.*             the thread that plans     that thread
  *   order.failed           acui_children_note        order lock
  *   order.sealed           acui_enter_nodes          order lock
- *   order.hosts            enter_tasks               order lock
- *   order.makes            enter_tasks               any
+ *   order.hosts            acui_enter_tasks          order lock
+ *   order.makes            acui_enter_tasks          any
  *   given_up               acui_give_up              any: acui_gave_up
  */
 struct acui_submission {

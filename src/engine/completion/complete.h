@@ -7,13 +7,16 @@
 #include "engine/upward.h"
 
 /* ---- complete.c ---- */
+void acui_submission_close(acui_submission *submission); /* give one count of `open` back */
+
+/* ---- future.c ---- */
 /* Complete the future, unless it is done already; returns its state before. */
 acui_future_state acui_resolve(acu_future *future, acu_status status, acui_fault *fault);
 /* The same because it is cancelled or too late: what is not issued yet never will be. */
 void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fault);
-void acui_submission_close(acui_submission *submission); /* give one count of `open` back */
-
-/* ---- future.c ---- */
+/* Deliver the notice, which is taken, when the future is complete, or now if it is. Perhaps starts
+ * it. */
+void acui_future_add(acu_future *future, acui_notice *notice);
 acu_status acui_future_new(acu_future **future); /* with one handle */
 acu_future *acui_future_keep(acu_future *future); /* a reference of the engine's: no handle */
 void acui_future_put(acu_future *future);         /* may be NULL */
@@ -39,9 +42,6 @@ void acui_reactor_notify(acui_notice *notices); /* call them, on its thread */
  * deadline. Blocks, so never in a callback. Does not wait if no thread can be started to call
  * them. */
 bool acui_reactor_settle(uint64_t deadline);
-/* Deliver the notice, which is taken, when the future is complete, or now if it is. Perhaps starts
- * it. */
-void acui_future_add(acu_future *future, acui_notice *notice);
 
 /* ---- late.c ---- */
 /* Calls of `fn` (an acu_foreign of acuda's own) that are on the device and not over. */

@@ -45,8 +45,8 @@ static acui_task *run_task(acui_task *task)
 }
 
 /* Whether running the task calls no function of the program's: it goes to the device, as far as is
- * known. */
-static bool is_plain(acui_task *task)
+ * known. Says so in `sound`. */
+static bool find_sound(acui_task *task)
 {
     if (task->way == ACUI_WAY_DIRECT)
         return false;
@@ -64,7 +64,7 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
         acui_task *task = *ready, *others;
         *ready = task->next_listed;
         task->next_listed = NULL;
-        if (is_plain(task)) {
+        if (find_sound(task)) {
             others = acui_admit(task, &others) ? acui_issue_all(&task, 1) : others;
             *ready = acui_join_tasks(*ready, others);
         } else {

@@ -198,8 +198,8 @@ static acu_status look_one(void *context, uint64_t now)
     return status;
 }
 
-/* Have it announced that it is planned. False: it is, or it is over. */
-static bool call(acu_future *future)
+/* Have it announced when it is planned. False: it is, or it is over. */
+static bool ask_for_call(acu_future *future)
 {
     /* seq_cst, against acui_submission_started: one of the two sees the other. */
     atomic_store(&future->called, true);
@@ -213,7 +213,7 @@ static uint64_t next_of_held(single *one, uint64_t now, bool planned)
 {
     if (!one->since)
         one->since = now;
-    if (now - one->since < ACUI_SPIN_MOST || (!planned && !call(one->future)))
+    if (now - one->since < ACUI_SPIN_MOST || (!planned && !ask_for_call(one->future)))
         return now;
     one->nap = one->nap == 0 ? ACUI_NAP_LEAST : 2 * one->nap;
     one->nap = one->nap < ACUI_HELD_MOST ? one->nap : ACUI_HELD_MOST;
