@@ -161,9 +161,10 @@ void acui_module_end(acu_module *module, acu_status status);
 acu_status acui_module_finish(acu_module *module, acu_status status, acu_module **result);
 /* Restore the record of a load that failed; NULL: there was no memory for it. */
 acu_status acui_load_failure(const acui_fault *fault);
+
+/* ---- kernel.c ---- */
 /* Bind the handle to its function or, unless `failed` is NULL, to the failure of that module. */
 void acui_kernel_bind(acu_kernel *kernel, const acu_module *failed);
-
 /* Release `count` references at once. */
 void acui_kernel_release_some(acu_kernel *kernel, uint32_t count);
 
@@ -181,7 +182,8 @@ static inline size_t acui_globals_count(const acu_module *module)
 /* Note the constants of PTX text; false: no memory. */
 bool acui_globals_read(acu_module *module, const char *ptx);
 
-/* The names of modules (registry.c). A name that is taken: BUSY. The module is not retained. */
+/* ---- registry.c: the names of modules ---- */
+/* A name that is taken: BUSY. The module is not retained. */
 acu_status acui_module_enter(acu_module *module);
 void acui_module_leave(acu_module *module);
 

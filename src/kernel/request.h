@@ -98,7 +98,7 @@ acu_status acui_clang_compile(const acui_request *request, acui_bytes *bytes);
     extern const unsigned acui_header_##array##_bytes;
 ACUI_HEADERS(ACU_X)
 #undef ACU_X
-/* They are packed. The text of one, in memory of the arena; NULL: there is no memory. */
+/* They are packed. The text of one, in memory of the arena; NULL: no memory (request.c). */
 const char *acui_header_text(acui_arena *arena, const unsigned char *packed, size_t bytes);
 
 /* Header `i` of the options; the program says how far these are apart. */
