@@ -152,6 +152,8 @@ static acu_status parse_number(parser *p)
         return fail(p, start, length > 40 ? "the number is too long" : "a number runs into a name");
     p->complex = false;
     bool whole = !point && !memchr(start, 'e', length) && !memchr(start, 'E', length);
+    for (; whole && length > 1 && *start == '0'; length--)
+        start++; /* else an integer of base 8, to a compiler */
     ACUI_TRY(check_integer(p, start, length, whole));
     snprintf(number, sizeof number, whole ? "L(%.*s)" : "(T)%.*s", (int)length, start);
     return emit_text(p, number);

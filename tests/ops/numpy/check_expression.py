@@ -137,7 +137,7 @@ near(abs(most), np.maximum.accumulate(abs(z)), np.float32, "the largest so far")
 print("scans")
 
 # Integers: in 32 or 64 bits, and cut to the dtype's.
-WHOLE = {"a + 3 * b - 1": lambda a, b: a + 3 * b - 1, "a * a - -b": lambda a, b: a * a + b,
+WHOLE = {"a + 03 * b - 010": lambda a, b: a + 3 * b - 10, "a * a - -b": lambda a, b: a * a + b,
          "a / b": lambda a, b: np.where(b == 0, 0, np.trunc(a / np.where(b == 0, 1, b)).astype(a.dtype)),
          "abs(a) + sign(b)": lambda a, b: abs(a) + np.sign(b), "square(a)": lambda a, b: a * a,
          "relu(a)": lambda a, b: np.maximum(a, 0), "min(a, b) * 2 + max(a, b)": lambda a, b: np.minimum(a, b) * 2 + np.maximum(a, b),
