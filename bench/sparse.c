@@ -8,7 +8,6 @@
 #include <acuda/sparse.h>
 
 #include <dlfcn.h>
-#include <stdlib.h>
 
 enum { R_32F = 0, INDEX_32 = 2, BY_ROWS = 2, MV_CSR_2 = 3, MM_CSR_2 = 6 };
 
@@ -75,11 +74,27 @@ static double sample_by_hand(void *user)
     return bench_now_us() - start;
 }
 
+/* A vector of indices on the host, to be filled, and then on the device. */
+static int32_t *new_indices(const subject *s, int64_t n, acu_tensor **host)
+{
+    MUST(acu_tensor_alloc_pinned(s->b->device, ACU_I32, ACU_SHAPE(n), host));
+    return acu_tensor_host(*host);
+}
+
+static acu_tensor *to_device(const subject *s, acu_tensor *host)
+{
+    acu_tensor *made;
+    MUST(acu_sync(s->b->device, acu_to_device(s->b->device, host), &made));
+    acu_tensor_release(host);
+    return made;
+}
+
 /* `each` elements in every row, at columns that differ from row to row. */
 static void make_matrix(subject *s, int n, int each)
 {
-    int32_t *offsets = malloc(((size_t)n + 1) * sizeof *offsets);
-    int32_t *columns = malloc((size_t)n * (size_t)each * sizeof *columns);
+    acu_tensor *on_host[2];
+    int32_t *offsets = new_indices(s, n + 1, &on_host[0]);
+    int32_t *columns = new_indices(s, (int64_t)n * each, &on_host[1]);
     for (int row = 0; row <= n; row++)
         offsets[row] = row * each;
     for (int row = 0; row < n; row++)
@@ -88,12 +103,10 @@ static void make_matrix(subject *s, int n, int each)
                                       (int)((unsigned)(row * each + i) * 2654435761U %
                                             (unsigned)(n / each));
     s->n = n;
-    acu_device *device = s->b->device;
-    MUST(acu_sync(device, acu_const(ACU_I32, ACU_SHAPE(n + 1), offsets), &s->offsets));
-    MUST(acu_sync(device, acu_const(ACU_I32, ACU_SHAPE(n * each), columns), &s->columns));
-    MUST(acu_sync(device, acu_randn(ACU_F32, ACU_SHAPE(n * each), 1, 0), &s->values));
-    free(offsets);
-    free(columns);
+    s->offsets = to_device(s, on_host[0]);
+    s->columns = to_device(s, on_host[1]);
+    MUST(acu_sync(s->b->device, acu_randn(ACU_F32, ACU_SHAPE((int64_t)n * each), 1, 0),
+                  &s->values));
 }
 
 static void describe(subject *s)
