@@ -76,6 +76,7 @@
 #ifndef ACUDA_COMM_H
 #define ACUDA_COMM_H
 
+#include <acuda/future.h>
 #include <acuda/op.h>
 #include <acuda/op_kinds.h>
 
@@ -133,14 +134,27 @@ typedef struct acu_comm_options {
 ACU_API acu_status acu_comm_open(const acu_comm_options *options, acu_comm **comm);
 
 /*
+ * The same without blocking: a thread of acuda's makes it. The communicator is the caller's at
+ * once, and is to be closed in any case; the future ends once it is made, or with why not (as
+ * above). It yields no values, and can be polled, waited for and given callbacks like others. Until
+ * it has ended, nothing is known of the communicator but its devices, and collectives are refused
+ * when they are submitted (INVALID). Cancelling ends the future, and not the making. Those that
+ * meet by MPI are made in the order of the calls, of this function and acu_comm_open. Any thread,
+ * callbacks too. Errors: those that can be told at once: INVALID, NO_MEMORY.
+ */
+ACU_API acu_status acu_comm_open_async(const acu_comm_options *options, acu_comm **comm,
+                                       acu_future **future);
+
+/*
  * Give the communicator back: wait for its collectives first, as far as they are on the devices, or
  * were handed to MPI; those that were not (their data is not ready, or they are still with a
  * runtime thread: acu_open_options) fail with INVALID. Blocks for at most `timeout` nanoseconds.
  * With MPI a collective call itself (DEADLINE: the communicator is gone, what was posted stays
  * until the process exits); if acuda initialised MPI, closing the last communicator finalises it,
  * unless something stays; no more can be opened then. With NCCL, collectives that wait for other
- * ranks for longer than that are aborted (DEADLINE). NULL is fine. Errors: DEADLINE, DRIVER (what
- * MPI or NCCL says), IN_CALLBACK.
+ * ranks for longer than that are aborted (DEADLINE). One that is still being made is waited for; if
+ * that takes longer (DEADLINE), it is closed once it is made. NULL is fine. Errors: DEADLINE,
+ * DRIVER (what MPI or NCCL says), IN_CALLBACK.
  */
 ACU_API acu_status acu_comm_close(acu_comm *comm, uint64_t timeout);
 

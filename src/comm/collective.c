@@ -152,6 +152,9 @@ acu_status acui_collective_check(acu_comm *comm, acui_collective *c, bool groupe
 {
     const struct kind *k = &kinds[c->what.kind];
     bool any = c->what.kind == ACU_BARRIER;
+    if (!acui_comm_is_made(comm))
+        return acui_fail(ACU_ERR_INVALID, "%s: the communicator %s", k->name,
+                         acui_comm_is_over(comm) ? "could not be made" : "is still being made");
     if (atomic_load(&comm->closed))
         return acui_fail(ACU_ERR_INVALID, "%s: the communicator was closed before the op was "
                          "submitted", k->name);

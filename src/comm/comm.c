@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Making communicators, and what they tell. */
+/* Communicators: closing them, and what they tell. open.c and opening.c make them. */
 #include "base/callback.h"
 #include "base/error.h"
-#include "base/fork.h"
-#include "base/options.h"
 #include "comm/nccl.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "comm/open.h"
 
 static bool is_comm(const acu_comm *comm)
 {
     return acui_object_is(comm, ACU_OBJECT_COMM);
+}
+
+/* Until it is made, there is nothing to tell. */
+static bool is_made(const acu_comm *comm)
+{
+    return is_comm(comm) && acui_comm_is_made(comm);
 }
 
 void acui_comm_drop(acu_comm *comm)
@@ -24,99 +25,9 @@ void acui_comm_drop(acu_comm *comm)
     acui_object_free(comm);
 }
 
-/* ---- opening --------------------------------------------------------------------------------- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
-static acu_status check_devices(const acu_comm_options *o)
-{
-    if (!o->devices || o->device_count < 1 || o->device_count > ACUI_COMM_MOST)
-        return acui_fail(ACU_ERR_INVALID, "acu_comm_open: it takes 1 to %d devices, not %zu",
-                         ACUI_COMM_MOST, o->devices ? o->device_count : 0);
-    for (size_t i = 0; i < o->device_count; i++)
-        ACUI_TRY(acui_object_check(o->devices[i], ACU_OBJECT_DEVICE, "acu_comm_open"));
-    return ACU_OK;
-}
-
-static acu_status check_options(const acu_comm_options *o)
-{
-    if ((unsigned)o->backend > ACU_COMM_NCCL)
-        return acui_fail(ACU_ERR_INVALID, "acu_comm_open: there is no backend %d", (int)o->backend);
-    if (o->ranks < 0 || o->rank < 0 || (o->ranks ? o->rank >= o->ranks : o->rank > 0))
-        return acui_fail(ACU_ERR_INVALID, "acu_comm_open: there is no process %d among %d", o->rank,
-                         o->ranks);
-    return check_devices(o);
-}
-
-/* What the program leaves open, the environment may say. */
-static acu_status named_backend(acu_comm_backend *backend)
-{
-    static const struct {
-        const char *name;
-        acu_comm_backend backend;
-    } names[] = {{"own", ACU_COMM_PROCESS}, {"mpi", ACU_COMM_MPI}, {"nccl", ACU_COMM_NCCL}};
-    const char *text = *backend == ACU_COMM_AUTO ? secure_getenv("ACUDA_COMM") : NULL;
-    if (!text || !*text)
-        return ACU_OK;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(text, names[i].name) == 0) {
-            *backend = names[i].backend;
-            return ACU_OK;
-        }
-    return acui_fail(ACU_ERR_INVALID, "the variable ACUDA_COMM is '%.40s', and not own, mpi or "
-                     "nccl", text);
-}
-
-static acu_status make_turn(acu_comm *comm)
-{
-    acu_buffer *buffer;
-    acu_user user = {acui_object_retain(comm), NULL}; /* it is the comm's own memory */
-    user.release = (void (*)(void *))acui_comm_drop;
-    ACUI_TRY(acu_buffer_wrap_pageable(comm->devices[0], comm->turn_memory,
-                                      sizeof comm->turn_memory, user, &buffer));
-    acu_status status = acu_tensor_create(buffer, 0, ACU_U8,
-                                          ACU_SHAPE((int64_t)sizeof comm->turn_memory),
-                                          &comm->turn);
-    acu_buffer_release(buffer);
-    return status;
-}
-
-/* The processes have as many devices each. */
-static acu_status number_by_mpi(acu_comm *comm)
-{
-    int64_t mine = (int64_t)comm->device_count;
-    ACUI_TRY(acui_comm_tell(comm, &mine, 1, comm->timeout));
-    for (int i = 1; i < comm->mpi_ranks; i++)
-        if (comm->told[1 + i] != comm->told[1])
-            return acui_fail(ACU_ERR_INVALID, "acu_comm_open: process %d has %lld devices, and "
-                             "process 0 has %lld: all take as many", i,
-                             (long long)comm->told[1 + i], (long long)comm->told[1]);
-    comm->rank = comm->mpi_rank * (int)comm->device_count;
-    comm->ranks = comm->mpi_ranks * (int)comm->device_count;
-    return ACU_OK;
-}
-
-static acu_status open_mpi(acu_comm *comm)
-{
-    comm->backend = ACU_COMM_MPI;
-    if (!comm->mpi)
-        ACUI_TRY(acui_comm_join(comm, comm->timeout));
-    return number_by_mpi(comm);
-}
-
-/* MPI that did not start the processes takes each for a world of its own. */
-static acu_status check_world(acu_comm *comm, const acu_launched *launched)
-{
-    if (!comm->mpi || launched->ranks == 0 || launched->ranks == comm->mpi_ranks)
-        return ACU_OK;
-    int ranks = comm->mpi_ranks;
-    const char *name = comm->mpi->name;
-    acui_comm_leave(comm, comm->timeout);
-    comm->mpi = NULL;
-    return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_comm_open: %s started %d processes, and %s knows "
-                     "of %d: start them by the mpiexec of that MPI, or name the MPI of yours in "
-                     "ACUDA_MPI", launched->launcher, launched->ranks, name, ranks);
-}
-
-static void release_devices(acu_comm *comm)
+void acui_comm_release_devices(acu_comm *comm)
 {
     acu_tensor_release(comm->turn);
     comm->turn = NULL;
@@ -124,186 +35,8 @@ static void release_devices(acu_comm *comm)
         acu_device_release(comm->devices[i]);
 }
 
-/* ---- NCCL, with whatever brings the identifier ---- */
-
-/* How the program wants to be opened. */
-typedef struct opening {
-    acu_comm_options o;
-    acu_launched launched; /* ranks 0: it does not matter */
-    char file[512];        /* by which processes meet; "": by none */
-    bool by_variable;      /* they have the identifier by NCCL_COMM_ID */
-} opening;
-
-static acu_status name_file(opening *x)
+acu_status acui_comm_end(acu_comm *comm, uint64_t timeout)
 {
-    static _Atomic(unsigned) opened;
-    const char *path = x->o.file ? x->o.file : secure_getenv("ACUDA_COMM_FILE");
-    const char *id = secure_getenv("NCCL_COMM_ID");
-    x->by_variable = !x->o.file && id && *id;
-    if (!path || !*path || x->by_variable || x->launched.ranks < 2)
-        return ACU_OK;
-    int n = x->o.file ? snprintf(x->file, sizeof x->file, "%s", path)
-                      : snprintf(x->file, sizeof x->file, "%s.%u", path, opened++);
-    return n < (int)sizeof x->file ? ACU_OK
-                                   : acui_fail(ACU_ERR_INVALID, "acu_comm_open: the path of the "
-                                               "file by which processes meet is too long");
-}
-
-static bool is_met(const opening *x)
-{
-    return x->launched.ranks < 2 || x->file[0] || x->by_variable;
-}
-
-/* Whether all ranks say so, with MPI. */
-static acu_status all_agree(acu_comm *comm, bool mine, bool *all)
-{
-    int64_t says = mine;
-    *all = mine;
-    if (!comm->mpi)
-        return ACU_OK;
-    ACUI_TRY(acui_comm_tell(comm, &says, 1, comm->timeout));
-    for (int i = 0; i < comm->mpi_ranks; i++)
-        *all &= comm->told[1 + i] != 0;
-    return ACU_OK;
-}
-
-static acu_status number_ranks(acu_comm *comm, const opening *x)
-{
-    int each = (int)comm->device_count;
-    if (comm->mpi)
-        return number_by_mpi(comm);
-    comm->rank = x->launched.rank * each;
-    comm->ranks = (x->launched.ranks < 1 ? 1 : x->launched.ranks) * each;
-    return ACU_OK;
-}
-
-/* If one process can not, none does. */
-static acu_status open_nccl(acu_comm *comm, const opening *x)
-{
-    acui_meeting meeting = {.file = x->file[0] ? x->file : NULL};
-    bool all;
-    if (!is_met(x) && !comm->mpi)
-        ACUI_TRY(acui_comm_join(comm, comm->timeout));
-    ACUI_TRY(check_world(comm, &x->launched));
-    comm->backend = ACU_COMM_NCCL;
-    meeting.by_mpi = comm->mpi != NULL;
-    acu_status status = acui_nccl_look(comm->devices, comm->device_count);
-    acu_error record = *acui_error();
-    ACUI_TRY(all_agree(comm, status == ACU_OK, &all));
-    if (!all)
-        return status != ACU_OK ? acui_error_restore(&record)
-                                : acui_fail(ACU_ERR_NOT_FOUND, "acu_comm_open: another process "
-                                            "has no NCCL");
-    ACUI_TRY(number_ranks(comm, x));
-    status = acui_nccl_open(comm, &meeting, comm->timeout);
-    record = *acui_error();
-    if (status == ACU_ERR_DEADLINE)
-        return status;
-    ACUI_TRY(all_agree(comm, status == ACU_OK, &all));
-    if (all || status != ACU_OK)
-        return status == ACU_OK ? ACU_OK : acui_error_restore(&record);
-    acui_nccl_close(comm, comm->timeout);
-    return acui_fail(ACU_ERR_DRIVER, "acu_comm_open: NCCL failed in another process");
-}
-
-/* NCCL where it is, on GPUs; with one device it has nothing to do. */
-static acu_status open_best(acu_comm *comm, const opening *x)
-{
-    bool several = x->launched.ranks > 1;
-    if (!several && comm->device_count == 1)
-        return ACU_OK;
-    if (!several && acui_nccl_look(comm->devices, comm->device_count) != ACU_OK)
-        return ACU_OK;
-    acu_status status = open_nccl(comm, x);
-    if (status == ACU_OK || status == ACU_ERR_DEADLINE || (several && !comm->mpi))
-        return status;
-    if (comm->mpi)
-        return open_mpi(comm);
-    comm->rank = 0;
-    comm->ranks = (int)comm->device_count;
-    comm->backend = ACU_COMM_PROCESS;
-    return ACU_OK;
-}
-
-static acu_status open_backend(acu_comm *comm, const opening *x)
-{
-    if (x->o.backend == ACU_COMM_PROCESS)
-        return ACU_OK;
-    ACUI_TRY(acui_refuse_wait("acu_comm_open"));
-    ACUI_TRY(make_turn(comm));
-    if (x->o.backend == ACU_COMM_AUTO)
-        return open_best(comm, x);
-    return x->o.backend == ACU_COMM_MPI ? open_mpi(comm) : open_nccl(comm, x);
-}
-
-static void leave(acu_comm *comm)
-{
-    if (comm->mpi)
-        acui_comm_leave(comm, comm->timeout);
-}
-
-static acu_comm *new_comm(const acu_comm_options *o)
-{
-    acu_comm *comm = acui_object_new(ACU_OBJECT_COMM, sizeof *comm);
-    if (!comm)
-        return NULL;
-    comm->device_count = o->device_count;
-    comm->ranks = (int)o->device_count;
-    comm->checked = o->checked;
-    comm->backend = ACU_COMM_PROCESS;
-    comm->timeout = o->timeout ? o->timeout : ACU_FOREVER;
-    for (size_t i = 0; i < o->device_count; i++)
-        comm->devices[i] = acu_device_retain(o->devices[i]);
-    return comm;
-}
-
-static acu_status find_out(opening *x)
-{
-    acu_comm_options *o = &x->o;
-    ACUI_TRY(named_backend(&o->backend));
-    if (o->ranks)
-        x->launched = (acu_launched){sizeof x->launched, o->rank, o->ranks, 0, 1, "the program"};
-    else if (o->backend == ACU_COMM_AUTO || o->backend == ACU_COMM_NCCL)
-        ACUI_TRY(acu_comm_launched(&x->launched));
-    return name_file(x);
-}
-
-acu_status acu_comm_open(const acu_comm_options *options, acu_comm **result)
-{
-    opening x = {.launched = {.size = sizeof x.launched}};
-    ACUI_REFUSE_FORK();
-    ACUI_TRY(acui_options_read(&x.o, sizeof x.o, options, __func__));
-    if (!result)
-        return acui_fail(ACU_ERR_INVALID, "acu_comm_open: nowhere to put the communicator");
-    ACUI_TRY(check_options(&x.o));
-    ACUI_TRY(find_out(&x));
-    acu_comm *comm = new_comm(&x.o);
-    if (!comm)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a communicator");
-    acu_status status = open_backend(comm, &x);
-    if (status == ACU_OK)
-        status = check_world(comm, &x.launched);
-    if (status == ACU_OK) {
-        *result = comm;
-        return ACU_OK;
-    }
-    acu_error record = *acui_error();
-    atomic_store(&comm->closed, true);
-    leave(comm);
-    release_devices(comm);
-    acui_comm_drop(comm);
-    return acui_error_restore(&record);
-}
-
-acu_status acu_comm_close(acu_comm *comm, uint64_t timeout)
-{
-    if (!comm)
-        return ACU_OK;
-    ACUI_CHECK(comm, COMM);
-    if (comm->backend != ACU_COMM_PROCESS)
-        ACUI_TRY(acui_refuse_wait(__func__));
-    if (atomic_exchange(&comm->closed, true))
-        return acui_fail(ACU_ERR_BAD_HANDLE, "acu_comm_close: it was closed before");
     acu_status status = comm->backend == ACU_COMM_NCCL ? acui_nccl_close(comm, timeout) : ACU_OK;
     acu_error record = *acui_error();
     acu_status left = comm->mpi ? acui_comm_leave(comm, timeout) : ACU_OK;
@@ -311,21 +44,45 @@ acu_status acu_comm_close(acu_comm *comm, uint64_t timeout)
         status = left;
         record = *acui_error();
     }
-    release_devices(comm);
-    acui_comm_drop(comm);
+    acui_comm_release_devices(comm);
     return status == ACU_OK ? ACU_OK : acui_error_restore(&record);
+}
+
+acu_status acu_comm_close(acu_comm *comm, uint64_t timeout)
+{
+    if (!comm)
+        return ACU_OK;
+    ACUI_CHECK(comm, COMM);
+    if (!acui_comm_is_made(comm) || comm->backend != ACU_COMM_PROCESS)
+        ACUI_TRY(acui_refuse_wait(__func__));
+    acu_status status = ACU_OK;
+    switch (acui_opening_end(comm, timeout)) {
+    case ACUI_COMM_MADE:
+        if (atomic_exchange(&comm->closed, true))
+            return acui_fail(ACU_ERR_BAD_HANDLE, "acu_comm_close: it was closed before");
+        status = acui_comm_end(comm, timeout);
+        break;
+    case ACUI_COMM_MAKING: /* the thread that makes it has a reference, and ends it */
+        status = acui_fail(ACU_ERR_DEADLINE, "acu_comm_close: it is still being made, as not all "
+                           "processes have come; it is closed when they have");
+        break;
+    case ACUI_COMM_NOT_MADE:
+        break;
+    }
+    acui_comm_drop(comm);
+    return status;
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
 int acu_comm_ranks(const acu_comm *comm)
 {
-    return is_comm(comm) ? comm->ranks : 0;
+    return is_made(comm) ? comm->ranks : 0;
 }
 
 int acu_comm_rank(const acu_comm *comm)
 {
-    return is_comm(comm) ? comm->rank : 0;
+    return is_made(comm) ? comm->rank : 0;
 }
 
 size_t acu_comm_devices(const acu_comm *comm)
@@ -340,7 +97,7 @@ acu_device *acu_comm_device(const acu_comm *comm, size_t i)
 
 const char *acu_comm_library(const acu_comm *comm)
 {
-    if (!is_comm(comm))
+    if (!is_made(comm))
         return NULL;
     return comm->backend == ACU_COMM_NCCL  ? "NCCL"
            : comm->backend == ACU_COMM_MPI ? comm->mpi->name

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Communicators. comm.c makes them, launch.c reads the launcher's variables, collective.c checks
+ * Communicators. open.c makes them, launch.c reads the launcher's variables, collective.c checks
  * collectives and group.c makes ops of them: by process.c, from acuda's own ops; by nccl.c, which
  * calls NCCL (nccl.h); or by message.c, which hands them to the thread that calls MPI (thread.c,
  * mpi.h), behind spread.c where a process has several devices.
@@ -21,6 +21,12 @@ enum { ACUI_FACTS = 5 };
 
 typedef struct acui_request acui_request;
 
+typedef enum acui_comm_state {
+    ACUI_COMM_MAKING,
+    ACUI_COMM_MADE,
+    ACUI_COMM_NOT_MADE
+} acui_comm_state;
+
 struct acu_comm {
     acui_object object; /* a reference is held by the program, and by each op in flight */
     int rank, ranks;
@@ -29,6 +35,10 @@ struct acu_comm {
     bool checked;
     uint64_t timeout; /* 0: none */
     _Atomic(bool) closed;
+    _Atomic(int) state; /* an acui_comm_state; release store once all else is there */
+    /* The lock of opening.c, as the next. aside: a thread has it; unwanted: closed meanwhile. */
+    bool in_line, aside, unwanted;
+    struct acu_comm *behind;
     acu_comm_backend backend; /* PROCESS, NCCL or MPI */
     struct acui_nccl *nccl;   /* with NCCL */
     struct acui_alive *alive; /* with NCCL, where processes met by a file (alive.h) */
@@ -52,6 +62,16 @@ struct acu_comm {
 };
 
 void acui_comm_drop(acu_comm *comm); /* a reference */
+
+static inline bool acui_comm_is_over(const acu_comm *comm) /* the making of it */
+{
+    return atomic_load_explicit(&comm->state, memory_order_acquire) != ACUI_COMM_MAKING;
+}
+
+static inline bool acui_comm_is_made(const acu_comm *comm)
+{
+    return atomic_load_explicit(&comm->state, memory_order_acquire) == ACUI_COMM_MADE;
+}
 
 /* A collective with its operands checked; part and all count elements. */
 typedef struct acui_collective {

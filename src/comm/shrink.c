@@ -10,7 +10,8 @@
 size_t acu_comm_lost(const acu_comm *comm, int *ranks, size_t room)
 {
     size_t n = 0;
-    if (!acui_object_is(comm, ACU_OBJECT_COMM) || !acui_nccl_is_retired(comm))
+    if (!acui_object_is(comm, ACU_OBJECT_COMM) || !acui_comm_is_made(comm) ||
+        !acui_nccl_is_retired(comm))
         return 0;
     for (int rank = 0; rank < comm->ranks; rank++)
         if (acui_alive_lost(comm->alive, rank / (int)comm->device_count)) {
@@ -34,8 +35,9 @@ static acu_status check(const acu_comm *comm, const int *lost, size_t count, acu
     if (!left || (count && !lost))
         return acui_fail(ACU_ERR_INVALID, "acu_comm_shrink: no list of ranks, or nowhere to put "
                          "the communicator");
-    if (atomic_load(&comm->closed))
-        return acui_fail(ACU_ERR_INVALID, "acu_comm_shrink: the communicator was closed");
+    if (atomic_load(&comm->closed) || !acui_comm_is_made(comm))
+        return acui_fail(ACU_ERR_INVALID, "acu_comm_shrink: the communicator was closed, or is not "
+                         "made");
     for (size_t i = 0; i < count; i++)
         if (lost[i] < 0 || lost[i] >= comm->ranks)
             return acui_fail(ACU_ERR_INVALID, "acu_comm_shrink: there is no rank %d among %d",

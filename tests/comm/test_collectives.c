@@ -7,6 +7,8 @@
 #include "comm/comm.h"
 #include "comm/model.h"
 
+#include <dlfcn.h>
+
 static bool mpi;
 static acu_comm *base; /* keeps MPI in use */
 
@@ -66,6 +68,29 @@ static void so_do_checked_ones(void **state)
     acu_comm *comm = open_comm(true, 0);
     random_programs(comm, 4);
     close_comm(comm);
+    end();
+}
+
+/* Several are made at once, in one order; each adds up on its own. */
+static void they_are_made_aside(void **state)
+{
+    (void)state;
+    enum { AT_ONCE = 3 };
+    begin();
+    acu_comm *comm[AT_ONCE];
+    acu_future *f[AT_ONCE];
+    acu_comm_options options = {.size = sizeof options, .devices = devices, .device_count = here,
+                                .backend = mpi ? ACU_COMM_MPI : ACU_COMM_AUTO};
+    for (int i = 0; i < AT_ONCE; i++)
+        assert_works(acu_comm_open_async(&options, &comm[i], &f[i]));
+    for (int i = AT_ONCE; i-- > 0;) {
+        assert_works(acu_future_wait(f[i], ACU_FOREVER));
+        acu_future_release(f[i]);
+        assert_int_equal(acu_comm_ranks(comm[i]), ranks);
+        random_programs(comm[i], 1);
+    }
+    for (int i = 0; i < AT_ONCE; i++)
+        close_comm(comm[i]);
     end();
 }
 
@@ -619,6 +644,30 @@ static int finish(void **state)
     return 0;
 }
 
+/* The program has initialised the MPI of this name, and allows calls by its own thread only. */
+static void one_that_takes_calls_of_one_thread_is_refused(void **state)
+{
+    (void)state;
+    void *library = dlopen(getenv("ACUDA_TEST_MPI_LIBRARY"), RTLD_NOW | RTLD_GLOBAL);
+    assert_non_null(library);
+    int (*init)(int *, char ***, int, int *), (*finalize)(void), level;
+    void *symbol = dlsym(library, "MPI_Init_thread");
+    memcpy(&init, &symbol, sizeof init);
+    symbol = dlsym(library, "MPI_Finalize");
+    memcpy(&finalize, &symbol, sizeof finalize);
+    assert_int_equal(init(NULL, NULL, 0, &level), 0);
+    acu_comm *comm;
+    test_open_n(devices, 1);
+    acu_comm_options options = {.size = sizeof options, .devices = devices, .device_count = 1,
+                                .backend = ACU_COMM_MPI};
+    assert_fails(acu_comm_open(&options, &comm), ACU_ERR_NOT_SUPPORTED,
+                 "less than MPI_THREAD_MULTIPLE");
+    assert_int_equal(finalize(), 0);
+    assert_fails(acu_comm_open(&options, &comm), ACU_ERR_NOT_SUPPORTED, "finalised before");
+    test_close(devices[0]);
+    test_leaks_none();
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -626,6 +675,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(collectives_match_a_serial_model),
         TEST(so_do_checked_ones),
+        TEST(they_are_made_aside),
         TEST(order_follows_from_data),
         TEST(barriers_end),
         TEST(sends_and_receives_pass_each_other),
@@ -649,7 +699,10 @@ int main(void)
     acu_launched launched = {.size = sizeof launched};
     if (acu_comm_launched(&launched) != ACU_OK)
         return 1;
-    mpi = getenv("ACUDA_TEST_MPI") != NULL; /* said by the script */
+    const struct CMUnitTest initialised[] = {TEST(one_that_takes_calls_of_one_thread_is_refused)};
+    if (getenv("ACUDA_TEST_MPI_LIBRARY")) /* said by the script, as the next */
+        return cmocka_run_group_tests(initialised, NULL, NULL);
+    mpi = getenv("ACUDA_TEST_MPI") != NULL;
     const char *each = getenv("ACUDA_TEST_DEVICES");
     here = !mpi ? 4 : each ? strtoul(each, NULL, 10) : 1;
     first = mpi ? launched.rank * (int)here : 0;

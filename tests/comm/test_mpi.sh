@@ -41,6 +41,12 @@ runs()
     ran=$((ran + 1))
 }
 
+# alone NAME LIBRARY: a program that initialised MPI itself, for calls of one thread
+alone()
+{
+    ACUDA_TEST_MPI_LIBRARY=$2 timeout -k 5 100 "$program" >"$seen" 2>&1 || { cat "$seen" && echo "alone, $1" && exit 1; }
+}
+
 # programs NAME RANKS COMMAND...: random ones. After collectives that never end MPI is not finalised, which is a failure
 # to Open MPI's mpiexec, and to MPICH's if it comes before the others have ended, which it kills.
 programs()
@@ -79,6 +85,7 @@ if command -v mpiexec.openmpi >/dev/null; then
     runs "Open MPI" 4 mpiexec.openmpi
     each=2 runs "Open MPI" 2 mpiexec.openmpi
     learns mpiexec.openmpi
+    alone "Open MPI" libmpi.so.40
     programs "Open MPI" 3 mpiexec.openmpi
     killed "Open MPI" mpiexec.openmpi
 else
@@ -90,6 +97,7 @@ if command -v mpiexec.mpich >/dev/null; then
     runs MPICH 4 mpiexec.mpich
     each=3 runs MPICH 2 mpiexec.mpich
     learns mpiexec.mpich
+    alone MPICH libmpich.so.12
     programs MPICH 2 mpiexec.mpich
     killed MPICH mpiexec.mpich
 else

@@ -230,9 +230,10 @@ static void *run_process(void *context)
     devices[0] = all[p->rank];
     acu_comm_options options = {.size = sizeof options, .devices = devices, .device_count = 1,
                                 .backend = ACU_COMM_NCCL, .rank = p->rank, .ranks = count,
-                                .file = p->file, .timeout = p->timeout,
-                                .checked = p->checked};
+                                .file = p->file, .checked = p->checked};
     assert_works(acu_comm_open(&options, &comm));
+    if (p->timeout) /* not for opening it, as it would be in the options */
+        comm->timeout = p->timeout;
     assert_int_equal(acu_comm_rank(comm), p->rank);
     p->run(comm, p->rank);
     close_comm(comm);
@@ -240,6 +241,7 @@ static void *run_process(void *context)
 }
 
 static pthread_barrier_t together; /* where threads do without the communicator */
+static bool by_variable; /* they meet by NCCL_COMM_ID */
 
 static void all_as_processes(uint64_t timeout, bool checked, void (*run)(acu_comm *comm, int rank))
 {
@@ -249,7 +251,7 @@ static void all_as_processes(uint64_t timeout, bool checked, void (*run)(acu_com
     snprintf(file, sizeof file, "%s/meet", folder);
     pthread_barrier_init(&together, NULL, (unsigned)count);
     for (int i = 0; i < count; i++) {
-        p[i] = (process){i, timeout, run, file, checked};
+        p[i] = (process){i, timeout, run, by_variable ? NULL : file, checked};
         assert_int_equal(pthread_create(&threads[i], NULL, run_process, &p[i]), 0);
     }
     for (int i = 0; i < count; i++)
@@ -325,6 +327,18 @@ static void neighbours_exchange(void **state)
     (void)state;
     begin(RANKS);
     as_processes(0, exchange);
+    end();
+}
+
+static void they_may_meet_by_a_variable(void **state)
+{
+    (void)state;
+    begin(2);
+    setenv("NCCL_COMM_ID", "127.0.0.1:29517", 1);
+    by_variable = true;
+    as_processes(0, exchange);
+    by_variable = false;
+    unsetenv("NCCL_COMM_ID");
     end();
 }
 
@@ -694,6 +708,86 @@ static void too_few_ranks_end_in_words(void **state)
     end();
 }
 
+/* ---- making it without waiting ---- */
+
+static acu_comm_options half(int rank, const char *file)
+{
+    return (acu_comm_options){.size = sizeof(acu_comm_options), .devices = &all[rank],
+                              .device_count = 1, .backend = ACU_COMM_NCCL, .rank = rank,
+                              .ranks = 2, .file = file};
+}
+
+static void making_one_blocks_nobody(void **state)
+{
+    (void)state;
+    begin(2);
+    acu_comm *comm[2];
+    acu_future *f[2];
+    char file[64];
+    snprintf(file, sizeof file, "%s/meet", folder);
+    acu_comm_options options = half(1, file);
+    assert_works(acu_comm_open_async(&options, &comm[1], &f[1]));
+    assert_int_equal(acu_future_poll(f[1]), ACU_NOT_READY);
+    assert_int_equal(acu_comm_ranks(comm[1]), 0);
+    assert_null(acu_comm_library(comm[1]));
+    assert_ptr_equal(acu_comm_device(comm[1], 0), all[1]);
+    assert_fails(acu_sync(all[1], acu_comm_barrier(comm[1]), NULL), ACU_ERR_INVALID,
+                 "barrier|the communicator is still being made");
+    options = half(0, file);
+    assert_works(acu_comm_open_async(&options, &comm[0], &f[0]));
+    for (int i = 0; i < 2; i++) {
+        assert_works(acu_future_wait(f[i], ACU_FOREVER));
+        assert_int_equal(acu_comm_ranks(comm[i]), 2);
+        assert_int_equal(acu_comm_rank(comm[i]), i);
+        acu_future_release(f[i]);
+    }
+    acu_tensor *x[2];
+    for (int i = 0; i < 2; i++) {
+        x[i] = tensor_of(all[i], false, ACU_I32, (int[]){1 + i}, 1);
+        f[i] = test_submit(all[i], acu_comm_all_reduce(comm[i], ACU_REDUCE_SUM, x[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_works(acu_future_wait(f[i], ACU_FOREVER));
+        holds(x[i], (int[]){3});
+        acu_future_release(f[i]);
+        acu_tensor_release(x[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        close_comm(comm[i]);
+    end();
+}
+
+static void making_one_may_fail_or_be_given_up(void **state)
+{
+    (void)state;
+    begin_with_fake(2);
+    acu_comm *comm;
+    acu_future *f;
+    char file[64];
+    snprintf(file, sizeof file, "%s/few", folder);
+    acu_comm_options options = half(0, "/nowhere/file");
+    assert_works(acu_comm_open_async(&options, &comm, &f));
+    assert_fails(acu_future_wait(f, ACU_FOREVER), ACU_ERR_IO, "/nowhere/file");
+    assert_fails(acu_sync(all[0], acu_comm_barrier(comm), NULL), ACU_ERR_INVALID,
+                 "barrier|the communicator could not be made");
+    acu_future_release(f);
+    close_comm(comm);
+    options.device_count = 0;
+    assert_fails(acu_comm_open_async(&options, &comm, &f), ACU_ERR_INVALID, "1 to 64 devices");
+    assert_fails(acu_comm_open_async(&options, &comm, NULL), ACU_ERR_INVALID, "the future");
+    options = half(0, file); /* the other one never comes */
+    assert_works(acu_comm_open_async(&options, &comm, &f));
+    assert_works(acu_future_cancel(f));
+    assert_int_equal(acu_future_wait(f, ACU_FOREVER), ACU_ERR_CANCELLED);
+    assert_fails(acu_comm_close(comm, ACU_MS(5)), ACU_ERR_DEADLINE, "still being made");
+    acu_future_release(f);
+    give_up(1);
+    while (acu_debug_live(ACU_OBJECT_COMM) || acu_debug_live(ACU_OBJECT_FUTURE))
+        sched_yield();
+    give_up(0);
+    end();
+}
+
 static void what_nccl_refuses_is_told(void **state)
 {
     (void)state;
@@ -732,8 +826,13 @@ static acu_comm *add_once(void)
                                 .backend = ACU_COMM_NCCL};
     acu_comm *comm = NULL;
     acu_future *future = NULL;
-    if (acu_comm_open(&options, &comm) != ACU_OK)
+    if (acu_comm_open_async(&options, &comm, &future) != ACU_OK)
         return NULL;
+    acu_status made = acu_future_wait(future, ACU_FOREVER);
+    acu_future_release(future);
+    future = NULL;
+    if (made != ACU_OK)
+        return comm;
     acu_op *ops[2] = {acu_full(ACU_SHAPE(1), acu_i32(3)), acu_full(ACU_SHAPE(1), acu_i32(4))};
     if (acu_submit(all[0], acu_op_collective(comm, &add, NULL, ops, 2, ACU_SITE), NULL, &future) ==
         ACU_OK)
@@ -802,6 +901,7 @@ int main(void)
         TEST(a_process_for_each_device),
         TEST(messages),
         TEST(neighbours_exchange),
+        TEST(they_may_meet_by_a_variable),
         TEST(so_do_those_of_one_process),
         TEST(checked_ones_match_too),
         TEST(ranks_that_disagree_are_named),
@@ -815,6 +915,8 @@ int main(void)
         TEST(one_rank_is_enough),
         TEST(closing_ends_what_waits),
         TEST(too_few_ranks_end_in_words),
+        TEST(making_one_blocks_nobody),
+        TEST(making_one_may_fail_or_be_given_up),
         TEST(what_nccl_refuses_is_told),
         TEST(every_call_may_fail),
         TEST(every_allocation_may_fail),

@@ -2,8 +2,9 @@
 /*
  * Random programs of collectives and other ops over 2 to 4 ranks, beside a serial model of them
  * (programs.h): by the devices of one process, by NCCL among them, and by NCCL among threads that
- * play processes with a device each; on the software device by a library that poses as NCCL. Under
- * mpiexec, which test_mpi.sh starts, by MPI.
+ * play processes with a device each; on the software device by a library that poses as NCCL. On
+ * GPUs real processes do so (test_processes.c): threads share a driver, in which one may wait for
+ * kernels of another. Under mpiexec, which test_mpi.sh starts, by MPI.
  *
  * In every other program something goes wrong: a submission is cancelled, or has no time, or fails,
  * or a rank is gone. Then everything still comes to an end, what can be read is right, and the
@@ -11,6 +12,7 @@
  *
  *   ACUDA_COMM_SEED   the first program (1); each is told then
  *   ACUDA_COMM_SEEDS  how many of each kind (4)
+ *   ACUDA_COMM_THREADS  threads play processes on GPUs, too
  *   ACUDA_COMM_KILL   under mpiexec: the rank of this number kills itself in its third program
  */
 #include "comm/player.h"
@@ -199,6 +201,8 @@ static void nccl_in_one_process(void **state)
 static void nccl_among_processes(void **state)
 {
     (void)state;
+    if (test_on_gpu() && !getenv("ACUDA_COMM_THREADS"))
+        skip();
     run_all(PROCESSES);
 }
 
