@@ -27,7 +27,9 @@
  *                 devices, in one order on all devices of a process, whichever threads submit.
  *                 Before the first one of a size class NCCL may connect ranks, and submitting one
  *                 then blocks until all ranks have come to it. A send and its receive wait for each
- *                 other on the devices: two ranks must not both send first.
+ *                 other on the devices: two ranks must not both send first, but in a group. All
+ *                 devices of a process belong in one communicator: where threads have one each,
+ *                 closing it can wait, in the driver (cuMemFreeHost), for kernels of the others.
  *   MPI           a rank is a device of a process; all processes have as many. With several, what
  *                 they have is put together, or added up, on the first one, and handed out from
  *                 there. Open MPI (4, 5), an MPI with MPICH's ABI (MPICH, Intel MPI,

@@ -220,6 +220,8 @@ typedef struct process {
     bool checked;
 } process;
 
+static pthread_barrier_t together; /* where threads do without the communicator */
+
 static void *run_process(void *context)
 {
     const process *p = context;
@@ -236,11 +238,11 @@ static void *run_process(void *context)
         comm->timeout = p->timeout;
     assert_int_equal(acu_comm_rank(comm), p->rank);
     p->run(comm, p->rank);
+    pthread_barrier_wait(&together); /* closing may wait, in the driver, for others' kernels */
     close_comm(comm);
     return NULL;
 }
 
-static pthread_barrier_t together; /* where threads do without the communicator */
 static bool by_variable; /* they meet by NCCL_COMM_ID */
 
 static void all_as_processes(uint64_t timeout, bool checked, void (*run)(acu_comm *comm, int rank))
