@@ -14,14 +14,12 @@
  * Ops have no owner, because whoever takes one consumes it, on failure too: keep the bare pointer,
  * and give each op to one taker. Making an op never fails nor throws.
  *
- * Everything is inline; nothing of it is in the library, and any of its versions of this major
- * number will do.
+ * Everything is inline: none of it is in the library.
  */
 #ifndef ACUDA_ACUDA_HPP
 #define ACUDA_ACUDA_HPP
 
 #include <acuda/acuda.h>
-#include <acuda/comm.h>
 #include <acuda/compile.h>
 #include <acuda/file.h>
 #include <acuda/infer.h>
@@ -40,7 +38,7 @@ namespace acu
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-/* What a failed call or submission throws. what() is the message of its record. */
+/* What a failed call or submission throws. what() is the status and the message of its record. */
 class error : public std::runtime_error {
   public:
     explicit error(const acu_error &record) : std::runtime_error(text(record)), record_(record) {}
