@@ -58,11 +58,16 @@ static acu_op *side_by_side(const subject *s, int count)
     return zip(s, count);
 }
 
-static acu_op *slices(const subject *s, int count)
+static void make_slices(const subject *s, int count)
 {
     for (int i = 0; i < count; i++)
         s->ops[i] = acu_fill(acu_slice(s->whole, ACU_SHAPE((int64_t)i * WORDS),
                                        ACU_SHAPE((int64_t)(i + 1) * WORDS)), acu_u32(1));
+}
+
+static acu_op *slices(const subject *s, int count)
+{
+    make_slices(s, count);
     return zip(s, count);
 }
 
@@ -167,7 +172,7 @@ static acu_op *use_all(void *user, acu_val *values, size_t count)
 
 static acu_op *planned_before(const subject *s, int count)
 {
-    slices(s, count);
+    make_slices(s, count);
     for (int i = 0; i < count; i++)
         s->kept[i] = acu_op_retain(s->ops[i]);
     MUST(acu_submit(s->b->device, zip(s, count), NULL, NULL));
