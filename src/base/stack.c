@@ -20,14 +20,16 @@
 #endif
 
 /* Bytes: for what is called from the bottom of a walk, messages and a driver's call included, and
- * for the levels until it asks again. Sanitizers make frames several times as large. */
+ * for the levels until it asks again; of one more stack, and of all that a thread gets, beyond
+ * which an op is refused: one without end does not take all memory first. A million levels need
+ * more than 256 MiB. Sanitizers make frames several times as large. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { NEEDED = 128 << 10, STACK = 4 << 20 };
+enum { NEEDED = 128 << 10, STACK = 4 << 20, ALL = 128 << 20 };
 #else
-enum { NEEDED = 32 << 10, STACK = 1 << 20 };
+enum { NEEDED = 32 << 10, STACK = 1 << 20, ALL = 512 << 20 };
 #endif
-enum { GUARD = 64 << 10 };             /* bytes in front of a stack that are no memory */
-enum { MOST = (1 << 30) / STACK }; /* stacks that a thread gets: an op without end is refused */
+enum { GUARD = 64 << 10 }; /* bytes in front of a stack that are no memory */
+enum { MOST = ALL / STACK };
 
 /* Asking the system takes up to 50 us, so a thread does that once. Without an answer it remembers
  * an empty stack. */

@@ -471,7 +471,11 @@ static void ownership(void **state)
     row("O10");
     REFUSED(b, acu_nth(mine, 3), ACU_ERR_ARGUMENTS, "value 3|yields 1");
     row("O11");
+#ifdef __SANITIZE_THREAD__
+    (void)once_more; /* the whole stack of each allocation is kept: 24 GB */
+#else
     REFUSED(b, once_more(NULL, NULL, 0), ACU_ERR_LIMIT, "too deep|submit a part");
+#endif
     acu_tensor_release(mine);
     close_bench(&b);
 }
