@@ -7,7 +7,6 @@
  */
 #include "harness/harness.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -42,13 +41,11 @@ typedef struct subject {
 
 static bool find_nccl(subject *s)
 {
-    if (acu_vendor_load(s->b->device, ACU_VENDOR_NCCL) != ACU_OK) {
+    void *library = bench_library(s->b, ACU_VENDOR_NCCL);
+    if (!library) {
         printf("comm: %s\n", acu_last_error()->message);
         return false;
     }
-    void *library = dlopen(acu_vendor_path(ACU_VENDOR_NCCL), RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        bench_die("%s", dlerror());
     bench_find(library, "ncclCommInitAll", &s->nccl.init_all);
     bench_find(library, "ncclCommDestroy", &s->nccl.destroy);
     bench_find(library, "ncclGroupStart", &s->nccl.group_start);

@@ -8,7 +8,6 @@
 
 #include <acuda/dnn.h>
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 enum { NCHW = 0, IS_FLOAT = 0, IS_HALF = 2, CORRELATION = 1, ON_TENSOR_CORES = 1, FMA = 3 };
@@ -150,11 +149,9 @@ static void convolution(subject *s, acu_dtype dtype, int batch, int channels, in
 
 static bool open_cudnn(subject *s)
 {
-    if (acu_vendor_load(s->b->device, ACU_VENDOR_CUDNN) != ACU_OK)
-        return false;
-    void *library = dlopen(acu_vendor_path(ACU_VENDOR_CUDNN), RTLD_NOW | RTLD_LOCAL);
+    void *library = bench_library(s->b, ACU_VENDOR_CUDNN);
     if (!library)
-        bench_die("%s", dlerror());
+        return false;
     bench_find(library, "cudnnCreate", &s->c.create);
     bench_find(library, "cudnnDestroy", &s->c.destroy);
     bench_find(library, "cudnnSetStream", &s->c.set_stream);

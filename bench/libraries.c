@@ -6,7 +6,6 @@
  */
 #include "harness/harness.h"
 
-#include <dlfcn.h>
 
 enum { R_32F = 0, R_16F = 2, C_32F = 4, OP_N = 0, COMPUTE_32F = 68, FULL_REDUCTION = 16 };
 enum { PRODUCTS = 20, WORKSPACE = 32 << 20 };
@@ -53,16 +52,6 @@ typedef struct subject {
     int n, batch;
 } subject;
 
-static void *open_library(const subject *s, acu_vendor vendor)
-{
-    if (acu_vendor_load(s->b->device, vendor) != ACU_OK)
-        return NULL;
-    void *library = dlopen(acu_vendor_path(vendor), RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        bench_die("%s", dlerror());
-    return library;
-}
-
 static void *at(const acu_tensor *tensor)
 {
     return (void *)(uintptr_t)acu_tensor_address(tensor);
@@ -101,7 +90,7 @@ static double sample_end(const subject *s, double start)
 static bool open_blas(subject *s)
 {
     blas *h = &s->blas;
-    void *library = open_library(s, ACU_VENDOR_CUBLAS);
+    void *library = bench_library(s->b, ACU_VENDOR_CUBLAS);
     if (!library)
         return false;
     bench_find(library, "cublasCreate_v2", &h->create);
@@ -295,7 +284,7 @@ static void graphs(subject *s, const char *what, int n, int samples)
 static bool open_fft(subject *s)
 {
     fft *h = &s->fft;
-    void *library = open_library(s, ACU_VENDOR_CUFFT);
+    void *library = bench_library(s->b, ACU_VENDOR_CUFFT);
     if (!library)
         return false;
     bench_find(library, "cufftCreate", &h->create);

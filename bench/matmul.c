@@ -5,7 +5,6 @@
  */
 #include "harness/harness.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
 /* Values of cuBLAS's enumerations. */
@@ -50,11 +49,9 @@ typedef struct subject {
 static void open_by_hand(subject *s)
 {
     by_hand *h = &s->hand;
-    if (acu_vendor_load(s->b->device, ACU_VENDOR_CUBLAS) != ACU_OK)
-        return;
-    void *library = dlopen(acu_vendor_path(ACU_VENDOR_CUBLAS), RTLD_NOW | RTLD_LOCAL);
+    void *library = bench_library(s->b, ACU_VENDOR_CUBLAS);
     if (!library)
-        bench_die("%s", dlerror());
+        return;
     bench_find(library, "cublasCreate_v2", &h->create);
     bench_find(library, "cublasDestroy_v2", &h->destroy);
     bench_find(library, "cublasSetStream_v2", &h->set_stream);

@@ -7,7 +7,6 @@
 
 #include <acuda/sparse.h>
 
-#include <dlfcn.h>
 
 enum { R_32F = 0, INDEX_32 = 2, BY_ROWS = 2, MV_CSR_2 = 3, MM_CSR_2 = 6 };
 
@@ -159,11 +158,9 @@ static void product(subject *s, const char *what, int n, int each, int width, do
 
 static bool open_cusparse(subject *s)
 {
-    if (acu_vendor_load(s->b->device, ACU_VENDOR_CUSPARSE) != ACU_OK)
-        return false;
-    void *library = dlopen(acu_vendor_path(ACU_VENDOR_CUSPARSE), RTLD_NOW | RTLD_LOCAL);
+    void *library = bench_library(s->b, ACU_VENDOR_CUSPARSE);
     if (!library)
-        bench_die("%s", dlerror());
+        return false;
     bench_find(library, "cusparseCreate", &s->c.create);
     bench_find(library, "cusparseDestroy", &s->c.destroy);
     bench_find(library, "cusparseSetStream", &s->c.set_stream);

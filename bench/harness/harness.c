@@ -32,6 +32,16 @@ void bench_call(int status, const char *what)
         bench_die("%s answered %d", what, status);
 }
 
+void *bench_library(const bench *b, acu_vendor vendor)
+{
+    if (acu_vendor_load(b->device, vendor) != ACU_OK)
+        return NULL;
+    void *library = dlopen(acu_vendor_path(vendor), RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        bench_die("%s", dlerror());
+    return library;
+}
+
 void bench_find(void *library, const char *symbol, void *field)
 {
     void *address = dlsym(library, symbol);

@@ -62,7 +62,10 @@ _Noreturn void bench_wrong(const char *format, ...) __attribute__((format(printf
 _Noreturn void bench_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Ends the bench unless a call of a vendor's library has answered 0. */
 void bench_call(int status, const char *what);
-/* A function of a library that dlopen gave: *field is a pointer to it. Ends the bench where there
+/* The vendor's library that acuda uses, for calling it by hand; NULL: it is not there
+ * (acu_last_error says why). */
+void *bench_library(const bench *b, acu_vendor vendor);
+/* A function of it, or of what dlopen gave: *field is a pointer to it. Ends the bench where there
  * is none. */
 void bench_find(void *library, const char *symbol, void *field);
 #define MUST(call) bench_must((call), #call, __FILE__, __LINE__)
