@@ -804,19 +804,7 @@ static acu_op *scaled(void)
     return acu_blas_scal(2, acu_ones(ACU_F32, ACU_SHAPE(6)));
 }
 
-/* Each driver call fails once, while the library is loaded and used; then each allocation. */
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, scaled);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, scaled)
 
 static void without_memory(void **state)
 {

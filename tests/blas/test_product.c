@@ -775,19 +775,7 @@ static void use_fake(void)
     with_fake(ACU_VENDOR_CUBLASLT, "blas/libfake_cublaslt.so");
 }
 
-/* Each driver call fails once, while the library is loaded and used. */
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, kept_layer);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, kept_layer)
 
 int main(int argc, char **argv)
 {

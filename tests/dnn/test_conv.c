@@ -594,25 +594,13 @@ static void without_memory(void **state)
     with_end(device);
 }
 
-/* Each driver call fails once, while the library is loaded and used. */
 static acu_op *measured(void)
 {
     acu_dnn_conv_options o = {.size = sizeof o, .measure = true};
     return some(ACU_F16, 4, o);
 }
 
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, measured);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, measured)
 
 int main(int argc, char **argv)
 {

@@ -412,18 +412,7 @@ static void failures(void **state)
     with_end(device);
 }
 
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, everything);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, everything)
 
 int main(int argc, char **argv)
 {

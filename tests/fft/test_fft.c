@@ -313,19 +313,7 @@ static void use_fake(void)
     with_fake(ACU_VENDOR_CUFFT, "fft/libfake_cufft.so");
 }
 
-/* Each driver call fails once, while the library is loaded, a plan made, and used. */
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, transformed);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, transformed)
 
 int main(int argc, char **argv)
 {

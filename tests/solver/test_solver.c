@@ -529,19 +529,7 @@ static acu_op *solved(void)
     return acu_solve(acu_eye(ACU_F32, 3), acu_ones(ACU_F32, ACU_SHAPE(3)));
 }
 
-/* Each driver call fails once, while the library is loaded and used. */
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, solved);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, solved)
 
 int main(int argc, char **argv)
 {

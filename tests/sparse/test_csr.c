@@ -345,19 +345,7 @@ static acu_op *everything(void)
     return acu_op_zip(all, 4, ACU_SITE);
 }
 
-/* Each driver call fails once, while the library is loaded and used. */
-static void case_calls(void **state)
-{
-    (void)state;
-    test_fail_each_call(use_fake, everything);
-}
-
-static void without_a_call(void **state)
-{
-    (void)state;
-    test_software_only();
-    test_in_process("calls");
-}
+TEST_EACH_CALL(use_fake, everything)
 
 int main(int argc, char **argv)
 {

@@ -52,6 +52,20 @@ bool test_can_share(acu_device *device);
  * `before`, which may be NULL, is called first, then the op that `make` returns is waited for. It
  * must succeed or fail, and harm nothing else. */
 void test_fail_each_call(void (*before)(void), acu_op *(*make)(void));
+/* The test `without_a_call` of a program: that, in a process of its own, as what `before` loads
+ * stays loaded. main runs it as the case "calls" (test_run_case). */
+#define TEST_EACH_CALL(before, make)                                                               \
+    static void case_calls(void **state)                                                           \
+    {                                                                                              \
+        (void)state;                                                                               \
+        test_fail_each_call((before), (make));                                                     \
+    }                                                                                              \
+    static void without_a_call(void **state)                                                       \
+    {                                                                                              \
+        (void)state;                                                                               \
+        test_software_only();                                                                      \
+        test_in_process("calls");                                                                  \
+    }
 /* Makes each allocation (or one of test_thin) on the host fail once, while the op that `make`
  * returns is made, submitted to the device and waited for: it must succeed, or fail with
  * NO_MEMORY. */
