@@ -228,7 +228,10 @@ static void sum_threads(call *c)
         if (s->depth < 0 || !track || !track->thread)
             continue;
         bool special = strcmp(s->name, "wait") == 0 || strcmp(s->name, "callback") == 0;
-        const char *what = special ? s->name : *s->did ? s->did : *s->kind ? "issue" : "submit";
+        const char *what = special      ? s->name
+                           : *s->action ? s->action
+                           : *s->kind   ? "issue"
+                                        : "submit";
         if (strcmp(s->name, "taken from a queue") == 0)
             continue;
         snprintf(name, sizeof name, "%s (%llu): %s", *track->name ? track->name : "a thread",
@@ -245,11 +248,11 @@ static void sum_seldom(call *c)
     char name[320];
     for (size_t i = 0; i < c->trace.count; i++) {
         const trace_slice *s = &c->trace.slices[i];
-        bool sized = strcmp(s->did, "get") == 0 || strcmp(s->did, "make") == 0;
+        bool sized = strcmp(s->action, "get") == 0 || strcmp(s->action, "make") == 0;
         snprintf(name, sizeof name, "%s", s->name);
         if (sized) /* one line for all sizes */
             name[strcspn(name, ",")] = 0;
-        if (*s->did)
+        if (*s->action)
             add(&t, name, s->end - s->at);
     }
     put(c, "seldom", &t, true);

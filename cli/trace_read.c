@@ -176,7 +176,7 @@ static void read_note(trace_file *trace, trace_slice *slice, part p)
     const struct {
         const char *name, **to;
     } texts[] = {{"why", &slice->why}, {"how", &slice->how}, {"kind", &slice->kind},
-                 {"issued as", &slice->as}, {"status", &slice->status}, {"did", &slice->did}};
+                 {"issued as", &slice->as}, {"status", &slice->status}, {"action", &slice->action}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(name, texts[i].name) == 0)
             *texts[i].to = text;
@@ -237,7 +237,7 @@ static void end(trace_file *trace, uint64_t track, uint64_t at)
 static bool read_event(trace_file *trace, part p, uint64_t at)
 {
     trace_slice s = {.at = at, .end = at, .name = "", .file = "", .why = "", .how = "", .kind = "",
-                     .as = "", .status = "", .did = "", .depth = -1};
+                     .as = "", .status = "", .action = "", .depth = -1};
     uint64_t type = 0;
     for (field f; next(&p, &f);) {
         switch (f.number) {

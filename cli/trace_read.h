@@ -10,7 +10,7 @@ typedef struct trace_slice {
     uint64_t track;
     const char *name, *file; /* "" where there is none; strings live as long as the trace */
     unsigned line;
-    const char *why, *how, *kind, *as, *status, *did; /* notes; "" */
+    const char *why, *how, *kind, *as, *status, *action; /* notes; "" */
     uint64_t submission, device;
     bool not_timed; /* a part that could have had timing events */
     uint64_t flow, flow_to; /* an arrow that begins here, one that ends here; 0: none */

@@ -6,7 +6,7 @@
  * load for each submission.
  *
  *   trace.c          the trace that is on: records, the thread, starting and stopping
- *   trace_did.c      records of what threads do besides submissions
+ *   trace_slice.c      records of what threads do besides submissions
  *   trace_thread.c   threads' numbers and names
  *   trace_packets.c  Perfetto's packets: tracks, slices, counters
  *   trace_file.c     the files: full ones are put aside
@@ -59,7 +59,7 @@ static inline uint64_t acui_trace_from(void)
     return acui_tracing() ? acui_now() : 0;
 }
 ACU_PRINTF(3, 4)
-void acui_trace_did(uint64_t from, const char *what, const char *format, ...);
+void acui_trace_slice(uint64_t from, const char *what, const char *format, ...);
 
 /* ---- trace_thread.c ---- */
 

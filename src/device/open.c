@@ -247,7 +247,7 @@ static acu_status open_new(const acu_driver_table *cu, const acu_open_options *o
     uint64_t from = acui_trace_from();
     ACUI_TRY(acui_device_new(cu, options->ordinal, streams, options->max_in_flight, device));
     acu_device *d = *device;
-    acui_trace_did(from, "open", "device %d (%s)", options->ordinal, d->info.name);
+    acui_trace_slice(from, "open", "device %d (%s)", options->ordinal, d->info.name);
     ACUI_LOG(ACU_LOG_INFO, "device", options->ordinal, "%s is open, capability %d.%d",
              d->info.name, d->info.compute_major, d->info.compute_minor);
     d->one_by_one = options->one_by_one;
@@ -263,7 +263,7 @@ static acu_status open_locked(const acu_open_options *options, acu_device **devi
     const acu_driver_table *cu;
     uint64_t from = acui_trace_from();
     ACUI_TRY(choose_driver(options, &cu));
-    acui_trace_did(from, "open", "the driver");
+    acui_trace_slice(from, "open", "the driver");
     acui_nvtx_load();
     ACUI_TRY(check_ordinal(options->ordinal));
     acu_device *d = acui_device_find(options->ordinal);
@@ -353,7 +353,7 @@ static void close_locked(acu_device *device, bool last, const acui_close_hooks *
     }
     acu_device_release(device);
     bool was = acui_error_aside();
-    acui_trace_did(from, "close", "device %d", ordinal);
+    acui_trace_slice(from, "close", "device %d", ordinal);
     if (last)
         acui_trace_rest();
     acui_error_back(was);

@@ -135,7 +135,7 @@ static acu_status run_compiler(const acui_request *r, acu_code **code)
     uint64_t from = acui_now(), traced = acui_trace_from();
     acu_status st = r->nvrtc ? acui_nvrtc_compile(r, &bytes) : acui_clang_compile(r, &bytes);
     acu_error record = *acui_error();
-    acui_trace_did(traced, "compile", "%s", r->what);
+    acui_trace_slice(traced, "compile", "%s", r->what);
     if (st == ACU_OK)
         ACUI_LOG(ACU_LOG_INFO, "compiler", -1, "%s was compiled by %s in %llu ms", r->what,
                  r->nvrtc ? "NVRTC" : "clang", (unsigned long long)((acui_now() - from) / 1000000));

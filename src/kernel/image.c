@@ -122,9 +122,9 @@ static void trace(const acu_module *module, const acui_image *code, uint64_t fro
     if (count)
         name = module->functions[0].name;
     if (count > 1)
-        acui_trace_did(from, "load", "%.60s and %zu more", name, count - 1);
+        acui_trace_slice(from, "load", "%.60s and %zu more", name, count - 1);
     else
-        acui_trace_did(from, "load", "%s", name);
+        acui_trace_slice(from, "load", "%s", name);
 }
 
 acu_status acui_image_load(acu_module *module, acui_image *code)

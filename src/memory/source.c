@@ -124,7 +124,7 @@ acu_status acui_source_get(acu_pool *pool, size_t size, acu_stream *stream, acui
                                         [ACU_MEMORY_MANAGED] = "managed"};
     uint64_t from = acui_trace_from();
     acu_status st = new_block(pool, size, stream, block);
-    acui_trace_did(from, "get", "%s memory, %zu bytes", kinds[pool->kind], size);
+    acui_trace_slice(from, "get", "%s memory, %zu bytes", kinds[pool->kind], size);
     if (st == ACU_OK)
         acui_source_count_new(pool, *block);
     return st;

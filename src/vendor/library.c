@@ -199,7 +199,7 @@ acu_status acui_library_open(acui_library *library)
     if (!library->library && !library->missing) {
         uint64_t from = acui_trace_from();
         library->missing = !look_for(library);
-        acui_trace_did(from, "load", "%s", facts[library->id].name);
+        acui_trace_slice(from, "load", "%s", facts[library->id].name);
         log_search(library);
     }
     acu_status st = ACU_OK;

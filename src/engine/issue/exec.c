@@ -369,7 +369,7 @@ acu_status acui_exec_make(acui_exec *exec)
 {
     uint64_t from = acui_trace_from();
     acu_status st = make(exec);
-    acui_trace_did(from, "make", "a graph, nodes: %u", (unsigned)exec->count);
+    acui_trace_slice(from, "make", "a graph, nodes: %u", (unsigned)exec->count);
     return st;
 }
 
