@@ -137,7 +137,7 @@ acu_status acui_device_new(const acu_driver_table *cu, int ordinal, unsigned str
     pthread_mutex_init(&d->memory.giving, NULL);
     for (int i = 0; i < ACUI_OWN_HOLDERS; i++)
         d->holders[i].own = true;
-    acu_status st = acui_engine_open ? acui_engine_open(d) : ACU_OK;
+    acu_status st = acui_engine_open(d);
     if (st == ACU_OK)
         st = make_context(d, streams);
     if (st == ACU_OK)

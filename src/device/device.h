@@ -181,7 +181,7 @@ struct acu_device {
         char apart[55];
     } holders[ACUI_HOLDERS];
 
-    struct acui_engine *engine; /* made with the device; fixed; NULL: no engine is linked */
+    struct acui_engine *engine; /* made with the device; fixed; NULL: that failed */
     uint32_t max_in_flight;     /* as opened; fixed; 0: no bound */
     struct {
         /* Tasks of submissions: ACUI_ENTERED for each, and ACUI_GOING for each that was issued, or
@@ -367,11 +367,11 @@ static inline bool acui_device_lost(const acu_device *device)
 /* ACU_OK, or fails with the record of the first fault, or with STALE. */
 acu_status acui_device_check(const acu_device *device);
 
-/* Defined by the engine, where that is linked. The first makes device->engine, before anything else
+/* Defined by the engine. The first makes device->engine, before anything else
  * of the device; it fails with NO_MEMORY. The other one gives it back, when all else is gone
  * (ACUI_DROP_ENGINE comes first, for what needs the context). */
-__attribute__((weak)) acu_status acui_engine_open(acu_device *device);
-__attribute__((weak)) void acui_engine_close(acu_device *device);
+acu_status acui_engine_open(acu_device *device);
+void acui_engine_close(acu_device *device);
 
 /* The device that lives under `ordinal` in this process, open or not, retained; NULL if there is
  * none. */
