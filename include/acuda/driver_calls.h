@@ -2,7 +2,8 @@
 /*
  * The driver's entry points that acuda knows, in one list. The table, its wrappers, the loader, the
  * counts of live objects, fault injection and the test against cuda.h are generated from it, so
- * another call takes one more line here, in ACU_DRIVER_CALLS_ADDED.
+ * another call takes one more line here, in ACU_DRIVER_CALLS_ADDED (and its place in the software
+ * device: CONTRIBUTING.md).
  *
  *     X(name, symbol, since, effect, kind, (parameters), (arguments))
  *

@@ -156,7 +156,7 @@ struct acui_request {
     char text[240];
 };
 
-void acui_request_drop(acui_request *request);
+void acui_request_drop(acui_request *request); /* message.c */
 /* Hand it over; it is posted behind the communicator's earlier ones. */
 acu_status acui_request_post(acui_request *request);
 /* End the promise when the request is over. INVALID: it never was handed over, and never will. */

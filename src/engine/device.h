@@ -15,6 +15,8 @@
  *     (host/, issue/build.c)
  *   - to be explained, cancelled, in time: counts of records, the list of deadlines
  *   - an op with several users: a lock for those (op/child.c, op/plan_op.c)
+ *   - by threads that wait: how long to spin, and how long a thread takes to wake up, which they
+ *     learn from each other (completion/wait.c, flight/due.c)
  */
 #ifndef ACUI_ENGINE_DEVICE_H
 #define ACUI_ENGINE_DEVICE_H
