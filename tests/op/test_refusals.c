@@ -601,20 +601,22 @@ static acu_status tell(void *to, acu_promise *done, const acu_val *values, size_
     return ACU_OK;
 }
 
-/* Host work that has begun. */
-static acu_status begun(acu_device *device, acu_promise **promise)
+/*
+ * Host work that is over. While its function has not returned the promise is there, if ended: only
+ * the end of the submission says that it is released.
+ */
+static acu_status ended(acu_device *device, acu_promise **promise)
 {
     acu_promise *_Atomic done = NULL;
-    acu_status status = acu_submit(device, acu_host_async(tell, &done), NULL, NULL);
-    while (status == ACU_OK && !atomic_load(&done))
+    acu_future *over = NULL;
+    assert_works(acu_submit(device, acu_host_async(tell, &done), NULL, &over));
+    while (!atomic_load(&done))
         sched_yield();
     *promise = atomic_load(&done);
+    assert_works(acu_promise_end(*promise, ACU_OK, NULL));
+    acu_status status = acu_future_wait(over, ACU_FOREVER);
+    acu_future_release(over);
     return status;
-}
-
-static void end_work(acu_promise *done)
-{
-    assert_works(acu_promise_end(done, ACU_OK, NULL));
 }
 
 #define RELEASED(type, make, release, use)                                                         \
@@ -738,7 +740,7 @@ static acu_status use_other_released(bench *b, acu_object_kind kind)
         RELEASED(expression, acu_expression_create("a + 1", &gone_), acu_expression_release,
                  acu_submit(device, fused(gone_, b->x), NULL, NULL));
     case ACU_OBJECT_PROMISE:
-        RELEASED(promise, begun(device, &gone_), end_work, acu_promise_end(gone_, ACU_OK, NULL));
+        RELEASED(promise, ended(device, &gone_), (void), acu_promise_end(gone_, ACU_OK, NULL));
     case ACU_OBJECT_FILE:
         RELEASED(file, acu_file_open("/dev/null", ACU_FILE_READ, &gone_), acu_file_release,
                  acu_file_size(gone_, &(uint64_t){0}));
