@@ -26,6 +26,17 @@ expect()
     : >"$build/tests.list"
 }
 
+# listed LINES: what the run before said of programs that failed, just before its last two lines
+listed()
+{
+    local said
+    said=$(head -n -2 "$build/said" | tail -n "$(wc -l <<<"$1")")
+    [ "$said" = "$1" ] && [ "$(grep -c '^FAILED ' "$build/said")" = "$(wc -l <<<"$1")" ] || {
+        printf "expected to be listed:\n%s\nnot:\n%s\n" "$1" "$said"
+        exit 1
+    }
+}
+
 start='echo "[==========] Running 3 test(s)."; echo "[ RUN      ] one"; echo "[       OK ] one"'
 : >"$build/tests.list"
 expect "0 passed, 0 failed" 1
@@ -34,12 +45,23 @@ program script 60 'exit 0'
 program skipped 60 'exit 77'
 program cases 60 "$start; echo '[  PASSED  ] 2 test(s).' >&2; echo '[  SKIPPED ] 1 test(s), listed'"
 expect "3 passed, 0 failed, 2 skipped" 0
+! grep FAILED "$build/said" || exit 1
 
-program cases 60 "$start; echo '[  PASSED  ] 1 test(s).'; echo '[  FAILED  ] 2 test(s), listed'; exit 2"
+two='[ RUN      ] two' failed='[  FAILED  ]'
+program cases 60 "$start; echo '$two'; echo '$failed two'; echo '[ RUN      ] three'; echo '$failed three'
+    echo '[  PASSED  ] 1 test(s).'; echo '$failed 2 test(s), listed'; echo '$failed two'; echo '$failed three'; exit 2"
 expect "1 passed, 2 failed" 1
+listed "FAILED a.cases: exit status 2, in two three"
 
-program crash 60 "$start; echo '[ RUN      ] two'; kill -SEGV \$\$"
-expect "1 passed, 1 failed" 1
+program crash 60 "$start; echo '$two'; kill -SEGV \$\$"
+program text 60 "$start; echo '${two}text'; kill -SEGV \$\$"
+program before 60 "$start; exit 3"
+program script 60 'exit 4'
+expect "3 passed, 4 failed" 1
+listed "FAILED a.before: exit status 3
+FAILED a.crash: exit status 139, in two
+FAILED a.script: exit status 4
+FAILED a.text: exit status 139, in twotext"
 
 program leak 60 "$start; echo '[  PASSED  ] 3 test(s).'; exit 1"
 expect "3 passed, 1 failed" 1
@@ -54,6 +76,8 @@ program hang 60 "$start; $asleep; kill -ALRM \$PPID; exec tail -f /dev/null"
 program forever 1 'exec tail -f /dev/null'
 program fine 60 'exit 0'
 expect "2 passed, 2 failed" 1
+listed "FAILED a.forever: exit status 124, not at its end in time
+FAILED a.hang: exit status 124, not at its end in time"
 
 program missing 60 ''
 rm "$build/missing"
