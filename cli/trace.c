@@ -14,6 +14,9 @@ static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "print JSON", 0},
     {"top", 'n', "N", 0, "lines of each list (10)", 0},
     {"svg", 's', "FILE", 0, "draw a picture instead, as SVG (-: to the standard output)", 0},
+    {"plan", 'p', "FILE", 0,
+     "draw what came behind what, as a graph: FILE.svg, by Graphviz's program dot; any other FILE "
+     "(-: the standard output) gets the text that dot reads", 0},
     {"from", 'f', "MS", 0, "draw from so many milliseconds behind the beginning on", 0},
     {"for", 'l', "MS", 0, "draw so many milliseconds", 0},
     {0}};
@@ -21,7 +24,7 @@ static const struct argp_option options[] = {
 typedef struct call {
     bool json;
     unsigned top;
-    const char *svg; /* NULL: sum up */
+    const char *svg, *plan; /* pictures; NULL: not asked for. Neither: sum up */
     double from, length;
     trace_file trace;
     struct json_object *summary;
@@ -51,6 +54,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case 's':
         c->svg = value;
+        return 0;
+    case 'p':
+        c->plan = value;
         return 0;
     case 'f':
         c->from = milliseconds(value, state);
@@ -481,8 +487,10 @@ int cli_trace(int count, char **words)
     call c = {.top = 10};
     argp_parse(&args, count, words, 0, NULL, &c);
     trace_sort(&c.trace);
-    if (c.svg) {
-        int status = trace_svg(&c.trace, c.svg, c.from, c.length);
+    if (c.svg || c.plan) {
+        int status = c.svg ? trace_svg(&c.trace, c.svg, c.from, c.length) : CLI_OK;
+        if (c.plan && status == CLI_OK)
+            status = trace_plan(&c.trace, c.plan, c.from, c.length);
         trace_free(&c.trace);
         return status;
     }

@@ -310,6 +310,19 @@ const trace_track *trace_track_of(const trace_file *trace, uint64_t id)
                                         sizeof *trace->tracks, by_id) : NULL;
 }
 
+void trace_window(const trace_file *trace, double from_ms, double for_ms, uint64_t *from,
+                  uint64_t *to)
+{
+    uint64_t first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        const trace_slice *s = &trace->slices[i];
+        first = s->at < first ? s->at : first;
+        last = s->end > last ? s->end : last;
+    }
+    *from = first + (uint64_t)(from_ms * 1e6);
+    *to = for_ms > 0 ? *from + (uint64_t)(for_ms * 1e6) : last;
+}
+
 void trace_free(trace_file *trace)
 {
     for (size_t i = 0; i < trace->string_room; i++)

@@ -43,8 +43,15 @@ void trace_sort(trace_file *trace); /* once all files are read: tracks can be fo
 const trace_track *trace_track_of(const trace_file *trace, uint64_t id); /* NULL: not described */
 void trace_free(trace_file *trace);
 
+/* From `from_ms` behind the trace's beginning on, for `for_ms` (0: all the rest). */
+void trace_window(const trace_file *trace, double from_ms, double for_ms, uint64_t *from,
+                  uint64_t *to);
+
 /* In trace_svg.c: draws what happened from `from_ms` on, for `for_ms` (0: all the rest). Returns
  * the exit status; an error was printed. */
 int trace_svg(const trace_file *trace, const char *path, double from_ms, double for_ms);
+/* In trace_plan.c: draws what came behind what in that time, by Graphviz where the path ends in
+ * .svg, or else writes the graph for it. */
+int trace_plan(const trace_file *trace, const char *path, double from_ms, double for_ms);
 
 #endif

@@ -73,18 +73,6 @@ static bool is_stream(const trace_track *track)
 
 /* ---- where everything is ---- */
 
-static void find_window(picture *p, double from_ms, double for_ms)
-{
-    uint64_t first = UINT64_MAX, last = 0;
-    for (size_t i = 0; i < p->trace->count; i++) {
-        const trace_slice *s = &p->trace->slices[i];
-        first = s->at < first ? s->at : first;
-        last = s->end > last ? s->end : last;
-    }
-    p->from = first + (uint64_t)(from_ms * 1e6);
-    p->to = for_ms > 0 ? p->from + (uint64_t)(for_ms * 1e6) : last;
-}
-
 static int by_begin(const void *a, const void *b)
 {
     const trace_slice *x = ((const shown_part *)a)->slice, *y = ((const shown_part *)b)->slice;
@@ -356,7 +344,7 @@ int trace_svg(const trace_file *trace, const char *path, double from_ms, double 
     char title[256];
     double parts_y = 0;
     int status = CLI_FAILED;
-    find_window(&p, from_ms, for_ms);
+    trace_window(trace, from_ms, for_ms, &p.from, &p.to);
     if (p.to <= p.from || !count_boxes(&p)) {
         if (p.to <= p.from)
             fprintf(stderr, "acuda: nothing happened in that time\n");

@@ -33,6 +33,8 @@ have_package()
     libpng-dev) has_module libpng ;;
     libturbojpeg0) /sbin/ldconfig -p 2>/dev/null | grep -q 'libturbojpeg\.so\.0 ' ;;
     debhelper) command -v dh >/dev/null ;;
+    graphviz) command -v dot >/dev/null ;;
+    libxml2-utils) command -v xmllint >/dev/null ;;
     xz-utils) command -v xz >/dev/null ;;
     openmpi-bin) command -v mpiexec.openmpi >/dev/null ;;
     mpich) command -v mpiexec.mpich >/dev/null ;;

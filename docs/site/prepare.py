@@ -47,7 +47,8 @@ for path in sources:
 for path in folders:
     inside = [p[len(path) + 1:] for p in sources if os.path.dirname(p) == path]
     write(path + ".src", "folder\n" + "\n".join(inside) + "\n")
-shutil.copy("docs/pi.svg", os.path.join(out, "docs"))
+for picture in "pi.svg", "plan.svg":
+    shutil.copy(os.path.join("docs", picture), os.path.join(out, "docs"))
 
 # The first page is the README, with the list of all others behind it.
 headers = [path for path in sources if path.startswith("include/")]

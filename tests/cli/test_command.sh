@@ -254,6 +254,8 @@ expect 0 '<svg|device 0 stream|on the device|</svg>' "$acuda" trace --svg - d.pf
 expect 2 'take milliseconds' "$acuda" trace --from x d.pftrace
 expect 1 'nothing happened' "$acuda" trace --svg d.svg --from 1e8 d.pftrace
 expect 1 'nowhere/d.svg' "$acuda" trace --svg nowhere/d.svg d.pftrace
+expect 1 'nowhere/d.dot' "$acuda" trace --plan nowhere/d.dot d.pftrace
+expect 1 'nothing happened' "$acuda" trace --plan - --from 1e8 d.pftrace
 if command -v python3 >/dev/null; then
     python3 - >known.pftrace <<'END'
 import sys
@@ -327,15 +329,39 @@ END
     "$acuda" trace --svg - --from 15 --for 5 known.pftrace >part.svg
     python3 boxes.py part.svg '[("to: 20000.000 us\na.c:3", 150, 900), ("to, copy: 10000.000 us\na.c:3", 150, 900),
         ("work, launch: 15000.000 us\na.c:7", 150, 900)]'
+    # And what came behind what, as text and by Graphviz's program, if there is one.
+    "$acuda" trace --plan plan.dot known.pftrace
+    grep -qF 'p0 [label="to\na.c:3"];' plan.dot
+    grep -qF 'p1 [label="work\na.c:7"];' plan.dot
+    grep -qF 'p0 -> p1 [style=bold, label="reads what that wrote"];' plan.dot
+    [ "$(grep -c -e '->' plan.dot)" = 1 ] && [ "$(grep -c subgraph plan.dot)" = 1 ]
+    expect 0 'digraph plan {|to\na.c:3|}' "$acuda" trace --plan - --from 15 --for 5 known.pftrace
+    expect 1 'apt-get install graphviz' env PATH=/nowhere "$acuda" trace --plan plan.svg known.pftrace
+    [ ! -e plan.svg ]
+    mkdir tools
+    printf '#!/bin/sh\n[ "$*" = "-Tsvg -o plan.svg" ] && cat >plan.svg\n' >tools/dot
+    chmod +x tools/dot
+    PATH=$work/tools:$PATH expect 0 '' "$acuda" trace --plan plan.svg known.pftrace
+    cmp plan.svg plan.dot
+    printf '#!/bin/sh\nexit 1\n' >tools/dot
+    PATH=$work/tools:$PATH expect 1 'plan.svg was not drawn' "$acuda" trace --plan plan.svg known.pftrace
+    if command -v dot >/dev/null; then
+        "$acuda" trace --plan plan.svg known.pftrace
+        python3 -c '
+import xml.etree.ElementTree as tree
+texts = {t.text for t in tree.parse("plan.svg").iter("{http://www.w3.org/2000/svg}text")}
+assert {"to", "a.c:3", "work", "a.c:7", "reads what that wrote"} <= texts, texts'
+    fi
     # Too much for a picture.
     python3 - >many.pftrace <<'END'
 import sys
 event = lambda at, kind: b"\x40" + at + b"\x5a\x04\x48" + kind + b"\x58\x01"
-track = b"\xe2\x03\x0f\x08\x01\x12\x0bsubmissions"
+track = b"\xe2\x03\x09\x08\x01\x12\x05parts"
 packets = [track] + [event(bytes([i % 100 + 1]), bytes([k])) for i in range(6000) for k in (1, 2)]
 sys.stdout.buffer.write(b"".join(b"\x0a" + bytes([len(p)]) + p for p in packets))
 END
     expect 1 '6000 things happened|--from and --for' "$acuda" trace --svg many.svg many.pftrace
+    expect 1 '6000 parts|--from and --for' "$acuda" trace --plan - many.pftrace
 fi
 
 # ---- man page and completion ----
