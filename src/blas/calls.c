@@ -13,7 +13,7 @@
 
 #define AT(i) acui_vendor_at(work, (i))
 
-enum { WORKSPACE = 4 << 20, FILL_LOWER = 0, FILL_UPPER = 1 };
+enum { LEAST_WORKSPACE = 4 << 20, FILL_LOWER = 0, FILL_UPPER = 1 };
 
 static const struct {
     int type, compute, sums; /* `sums`: how level 1 computes, by functions for all real types */
@@ -83,14 +83,26 @@ static const void *as(const number *n, const acui_blas *b)
 }
 
 /* The stream, and temporary memory of the call's own, so that streams share nothing of cuBLAS's. */
-static acu_status begin(acui_vendor_work *work)
+static acu_status begin_with(acui_vendor_work *work, acu_dtype dtype, const acui_array *operands,
+                             size_t count)
 {
     void *memory;
-    ACUI_TRY(acui_vendor_scratch(work, WORKSPACE, &memory));
+    double elements = 0; /* of matrices: vectors have no columns */
+    for (size_t i = 0; i < count; i++)
+        elements += (double)operands[i].rows * (double)operands[i].columns;
+    const size_t bytes = acui_cublas_workspace(work->device, LEAST_WORKSPACE,
+                                               elements * (double)acu_dtype_bytes(dtype));
+    ACUI_TRY(acui_vendor_scratch(work, bytes, &memory));
     ACUI_TRY(acui_cublas_fail("cublasSetStream",
                               acui_cublas.set_stream(work->handle, work->stream)));
     return acui_cublas_fail("cublasSetWorkspace",
-                            acui_cublas.set_workspace(work->handle, memory, WORKSPACE));
+                            acui_cublas.set_workspace(work->handle, memory, bytes));
+}
+
+static acu_status begin(acui_vendor_work *work)
+{
+    const acui_blas *b = work->data;
+    return begin_with(work, b->dtype, b->at, 3);
 }
 
 /* ---- level 1 --------------------------------------------------------------------------------- */
@@ -409,7 +421,7 @@ acu_status acui_blas_grouped(acui_vendor_work *work)
         return acui_fail(ACU_ERR_NO_MEMORY, "no memory for a group of %d products", b->count);
     for (int i = 0; i < b->count; i++)
         put_product(work, i, g);
-    acu_status st = begin(work);
+    acu_status st = begin_with(work, b->dtype, b->at, 3 * (size_t)b->count);
     if (st == ACU_OK && acui_cublas.gemm_grouped && b->count > 1 && is_aligned(b, g))
         st = all_at_once(work, g, &status);
     if (st == ACU_OK)

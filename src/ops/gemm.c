@@ -233,18 +233,12 @@ static void wait_for(acu_device *device)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* At most what NVIDIA recommends, and not many times the memory of the product itself; a power of
- * two, so that the products of a plan want the same. It depends on the product and the device's
- * architecture only, as results must. */
 static size_t scratch_for(const acu_device *device, const acui_matmul *p)
 {
-    size_t most = (size_t)(device->info.compute_major >= 9 ? 32 : 4) << 20, bytes = 64 << 10;
     double elements = (double)p->m * (double)p->n + (double)p->k * ((double)p->m + (double)p->n);
-    double wanted = 8 * elements * (double)p->batches *
-                    (double)acu_dtype_bytes((acu_dtype)p->dtype);
-    while (bytes < most && (double)bytes < wanted)
-        bytes *= 2;
-    return bytes;
+    return acui_cublas_workspace(device, 64 << 10,
+                                 elements * (double)p->batches *
+                                     (double)acu_dtype_bytes((acu_dtype)p->dtype));
 }
 
 static acu_op *fail_instead(acu_op *launch)

@@ -3,6 +3,7 @@
 #include "vendor/cublas.h"
 
 #include "base/error.h"
+#include "device/device.h"
 
 acui_cublas_calls acui_cublas;
 
@@ -121,3 +122,12 @@ acui_library acui_library_CUBLAS = {
     .end = end,
     .lock = PTHREAD_MUTEX_INITIALIZER,
 };
+
+size_t acui_cublas_workspace(const acu_device *device, size_t least, double bytes)
+{
+    const size_t most = (size_t)(device->info.compute_major >= 9 ? 32 : 4) << 20;
+    size_t workspace = least;
+    while (workspace < most && (double)workspace < 8 * bytes)
+        workspace *= 2;
+    return workspace;
+}

@@ -611,6 +611,29 @@ static void groups_are_checked(void **state)
     with_end(device);
 }
 
+/* The library chooses among its algorithms by how much temporary memory it has. */
+static void memory_for_large_matrices(void **state)
+{
+    (void)state;
+    const int side[] = {8, 724, 1500}, of_the_newer[] = {4, 16, 32};
+    acu_device *device = open_blas();
+    bool newer = acu_device_info_of(device)->compute_major >= 9;
+    for (int i = 0; i < 3; i++) {
+        acu_tensor *y;
+        assert_works(acu_sync(device, acu_zeros(ACU_F32, ACU_SHAPE(side[i])), &y));
+        acu_op *a = acu_eye(ACU_F32, side[i]), *x = acu_arange(ACU_F32, 0, side[i], 1);
+        assert_works(acu_sync(device, acu_blas_gemv(2, a, x, 0, y), NULL));
+        if (fake)
+            assert_int_equal(atomic_load(&fake->workspace), (newer ? of_the_newer[i] : 4) << 20);
+        double have[1500];
+        with_read(y, have);
+        for (int k = 0; k < side[i]; k++)
+            assert_true(have[k] == 2 * k);
+        acu_tensor_release(y);
+    }
+    with_end(device);
+}
+
 /* ---- in order, in graphs ---- */
 
 static void in_a_graph(void **state)
@@ -829,6 +852,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(groups),
         cmocka_unit_test(groups_of_any_alignment),
         cmocka_unit_test(groups_are_checked),
+        cmocka_unit_test(memory_for_large_matrices),
         cmocka_unit_test(in_a_graph),
         cmocka_unit_test(repeated),
         cmocka_unit_test(dropped),

@@ -81,6 +81,7 @@ static int enqueue(const void *handle, void (*run)(fake_driver *, const void *),
     int status = atomic_load(&fake.fail_call);
     if (status)
         return status;
+    atomic_store(&fake.workspace, fake_cublas_workspace(handle));
     if (!right || !fake_cublas_workspace(handle)) {
         atomic_fetch_add(&fake.refused, 1);
         return INVALID_VALUE;

@@ -162,9 +162,10 @@ int fake_cublas_pointers(const void *handle)
     return ((const context *)handle)->pointers;
 }
 
-bool fake_cublas_workspace(const void *handle)
+size_t fake_cublas_workspace(const void *handle)
 {
-    return ((const context *)handle)->workspace != 0;
+    const context *c = handle;
+    return c->workspace ? c->workspace_bytes : 0;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */

@@ -32,6 +32,6 @@ typedef struct fake_cublas {
 /* For fake_blas.c: what the handle was set to. */
 void *fake_cublas_stream(const void *handle);
 int fake_cublas_pointers(const void *handle);
-bool fake_cublas_workspace(const void *handle);
+size_t fake_cublas_workspace(const void *handle); /* bytes; 0: none was set */
 
 #endif

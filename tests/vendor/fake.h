@@ -30,6 +30,7 @@ typedef struct fake_driver {
                            * cuBLASLt: questions for an algorithm */
     _Atomic(int) refused;  /* wrong arguments, or memory that is not there */
     _Atomic(int) overlaps; /* a handle in use by two threads */
+    _Atomic(uint64_t) workspace; /* bytes that the last call of cuBLAS was given */
 } fake_driver;
 
 fake_driver *fake_driver_of(void);
