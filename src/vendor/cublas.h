@@ -154,8 +154,8 @@ extern const acui_vendor_status acui_cublas_statuses[ACUI_CUBLAS_STATUSES];
 extern acui_cublas_calls acui_cublas;
 
 /* How much temporary memory a call gets whose matrices have so many bytes together: at least
- * `least`, at most what NVIDIA recommends for the device, and not many times those bytes; a power of
- * two, so that the calls of a plan want the same. It depends on the matrices and the device's
+ * `least`, at most what NVIDIA recommends for the device, and not many times those bytes; a power
+ * of two, so that the calls of a plan want the same. It depends on the matrices and the device's
  * architecture only, as results must. */
 size_t acui_cublas_workspace(const acu_device *device, size_t least, double bytes);
 

@@ -844,6 +844,7 @@ int main(int argc, char **argv)
         {"missing", case_missing}, {"not_there", case_not_there}, {"calls", case_calls}};
     if (argc > 1)
         return test_run_case(in_process, sizeof in_process / sizeof *in_process, argv[1]);
+    setenv("SOFTCUDA_SM", "90", 0); /* to which memory_for_large_matrices gives more */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors),
         cmocka_unit_test(steps_and_small_numbers),

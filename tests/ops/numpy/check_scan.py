@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 import data
-from data import FLOATS, LAYOUTS, close, declare, has_compiler, op, refused, run, run_into, same, tensor
+from data import FLOATS, INTEGERS, LAYOUTS, close, declare, has_compiler, op, refused, run, run_into, same, tensor
 
 create = declare(ctypes.c_int, "acu_expression_create", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))
 release = declare(None, "acu_expression_release", ctypes.c_void_p)
@@ -63,6 +63,24 @@ same(x.array(), np.tile(np.arange(1, 5001, dtype=np.float32), (4, 1)), "in place
 del x
 print("scans by expressions")
 
+# Integers wrap around in 32 or 64 bits, and are cut to their own.
+most, last = expression("max(a, b)"), expression("a != 0 && b == 0 ? a : b")
+for n, dtype in enumerate(INTEGERS):
+    limits = np.iinfo(dtype)
+    for k, (shape, axis) in enumerate((((2049,), 0), ((3, 5000), 1), ((300, 7), 0), ((), 0), ((4, 0), 1))):
+        x = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        if shape == ():
+            x = x.reshape(1)
+        exclusive, layout = bool((n + k) % 2), LAYOUTS[(n + k) % 4]
+        made = lambda what, start: op("scan_by", "pxixb", what, tensor(x, layout), axis, int(start), exclusive)
+        same(run(made(plus, 0)), accumulated(np.add, x, axis, 0, exclusive), (dtype, shape, "sums"))
+        if n % 4 == 3: # each is compiled
+            same(run(made(most, limits.min)), accumulated(np.maximum, x, axis, limits.min, exclusive), (dtype, shape, "most"))
+        if n % 4 == 1:
+            x[rng.random(x.shape) < 0.7] = 0
+            same(run_into(made(last, 0), x, LAYOUTS[k % 4]), accumulated(KINDS[3][1], x, axis, 0, exclusive), (dtype, shape, "last"))
+print("integers")
+
 one, other = expression("2 * a"), expression("x + y")
 y = np.ones((3, 4), np.float32)
 for wrong in (one, other):
@@ -71,6 +89,9 @@ refused(op("scan_by", "pxixb", plus, y > 0, 0, 0, False), "takes numbers, not bo
 refused(op("scan_by", "pxixb", plus, y, 2, 0, False), "along dimension 2")
 refused(op("scan_by", "pxixb", plus, y, 0, y, False), "identity is a number, not f32 [3, 4]")
 refused(op("scan_by", "pxixb", None, y, 0, 0, False), "NULL")
-for made in (one, other, plus):
+whole = np.ones(4, np.uint8)
+for identity, words in ((256, "the number 256 does not fit u8"), (-1, "the number -1 does not fit u8"), (1.5, "floating point")):
+    refused(op("scan_by", "pxixb", plus, whole, 0, identity, False), "the identity: |" + words)
+for made in (one, other, plus, most, last):
     release(made)
 close()
