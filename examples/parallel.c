@@ -7,7 +7,7 @@
  *     mpiexec -n 4 examples/parallel        as four processes, with a device each
  *
  * Softmax regression as in regression.c. Each rank has its own points, computes a gradient from
- * them, and all ranks add up their gradients; so all make the same steps, and have the same
+ * them, and all take the mean of their gradients; so all make the same steps, and have the same
  * weights, which is checked to the last bit.
  */
 #include "example.h"
@@ -74,14 +74,14 @@ static acu_op *gradient(const rank *r)
 /* A step of all ranks of this process, as one op. */
 static acu_op *step(void)
 {
-    acu_collective add = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
-    acu_op *ops[MOST], *sums[MOST];
-    double rate = -2.0 / (POINTS * acu_comm_ranks(comm));
+    acu_collective mean = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_MEAN};
+    acu_op *ops[MOST], *means[MOST];
+    double rate = -2.0 / POINTS;
     for (size_t i = 0; i < here; i++)
         ops[i] = acu_on(ranks[i].device, gradient(&ranks[i]));
-    acu_unzip(acu_op_collective(comm, &add, NULL, ops, here, ACU_SITE), sums, here);
+    acu_unzip(acu_op_collective(comm, &mean, NULL, ops, here, ACU_SITE), means, here);
     for (size_t i = 0; i < here; i++)
-        ops[i] = acu_into(ranks[i].weights, acu_fma(sums[i], rate, ranks[i].weights));
+        ops[i] = acu_into(ranks[i].weights, acu_fma(means[i], rate, ranks[i].weights));
     return acu_op_zip(ops, here, ACU_SITE);
 }
 

@@ -220,7 +220,7 @@ typedef enum acu_collective_kind {
 
 typedef struct acu_collective {
     acu_collective_kind kind;
-    acu_reduction reduction; /* ACU_REDUCE_SUM, _PROD, _MIN or _MAX */
+    acu_reduction reduction; /* ACU_REDUCE_SUM, _PROD, _MIN, _MAX or _MEAN */
     int rank;                /* the root; of a send or receive, the other rank */
     uint64_t reserved[2];    /* 0 */
 } acu_collective;
@@ -236,11 +236,17 @@ typedef struct acu_collective {
  * any strides for an ALL_REDUCE, REDUCE, BROADCAST, SEND or RECEIVE; only the number of elements
  * counts. Others must be dense, and so must all host tensors.
  *
- * Reductions take all integers and floats (of 8 bits only integers). Over MPI, f16 and bf16 on a
- * device are reduced in f32; NCCL reduces 16-bit integers as 32-bit ones. Host tensors and strided
- * ones are copied for NCCL, and back. The order in which ranks are added is the backend's: the same
- * on each run with the same ranks, and the result is the same on all ranks, to the last bit (with
- * MPI: for what MPI reduces once and hands on, as Open MPI and MPICH do). Integers wrap around.
+ * Reductions take all integers and all floats but f8e8m0fnu and f4e2m1fnx2; of complex numbers
+ * there is the sum and the mean. The mean is the sum divided by the number of ranks; integers have
+ * none (DTYPE): take the sum. NCCL divides first, what each rank has, and adds that up: unless the
+ * number of ranks is a power of two, the last bits may be others.
+ *
+ * f8e4m3fn and f8e5m2 are reduced in f32 and rounded once, and over MPI f16 and bf16, too; NCCL
+ * reduces 16-bit integers as 32-bit ones. For that they are copied, and back, and so are host
+ * tensors for a mean over MPI, and host and strided tensors for NCCL. The order in which ranks are
+ * added is the backend's: the same on each run with the same ranks, and the result is the same on
+ * all ranks, to the last bit (with MPI: for what MPI reduces once and hands on, as Open MPI and
+ * MPICH do). Integers wrap around.
  *
  * A process with several devices sends and receives in groups only (below). Over MPI several sends
  * and receives may be under way at once, so two ranks may each send first; and at most 2^31 - 1

@@ -51,9 +51,20 @@ static acu_status refuse(const struct kind *k, int rank, acu_status status, cons
     return acui_fail(status, "%s, rank %d: %s", k->name, rank, text);
 }
 
-static bool can_reduce(acu_dtype dtype)
+static acu_status check_reduction(const struct kind *k, int rank, acu_reduction how,
+                                  acu_dtype dtype)
 {
-    return dtype != ACU_BOOL && (acu_dtype_bytes(dtype) > 1 || dtype == ACU_I8 || dtype == ACU_U8);
+    const char *name = acu_dtype_name(dtype);
+    bool is_float = acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT, is_complex = acui_is_complex(dtype);
+    if (dtype == ACU_BOOL || dtype == ACU_F8E8M0FNU || dtype == ACU_F4E2M1FNX2)
+        return refuse(k, rank, ACU_ERR_DTYPE, "%s can not be reduced", name);
+    if (is_complex && how != ACU_REDUCE_SUM && how != ACU_REDUCE_MEAN)
+        return refuse(k, rank, ACU_ERR_DTYPE, "of %s, complex numbers, there is only the sum and "
+                      "the mean", name);
+    if (!is_float && !is_complex && how == ACU_REDUCE_MEAN)
+        return refuse(k, rank, ACU_ERR_DTYPE, "%s has no mean, which may lie between two integers: "
+                      "take the sum, and divide that", name);
+    return ACU_OK;
 }
 
 /* Notes dtype and count of the first operand, and compares the others'. */
@@ -69,11 +80,8 @@ static acu_status check_one(const acu_comm *comm, const struct kind *k, acui_col
         return refuse(k, rank, ACU_ERR_DEVICE, "its tensor is not on its device");
     if ((acu_tensor_host(t) || k->in == ALL || k->out == ALL) && !acu_tensor_dense(t))
         return refuse(k, rank, ACU_ERR_INVALID, "the tensor must be dense");
-    if (k->reduces && !can_reduce(dtype))
-        return refuse(k, rank, ACU_ERR_DTYPE, "%s can not be reduced", acu_dtype_name(dtype));
-    if (k->reduces && acui_is_complex(dtype) && c->what.reduction != ACU_REDUCE_SUM)
-        return refuse(k, rank, ACU_ERR_DTYPE, "%s: complex numbers can only be summed up",
-                      acu_dtype_name(dtype));
+    if (k->reduces)
+        ACUI_TRY(check_reduction(k, rank, c->what.reduction, dtype));
     if (c->part && dtype != c->dtype)
         return refuse(k, rank, ACU_ERR_DTYPE, "an operand is of %s, and another of %s",
                       acu_dtype_name(dtype), acu_dtype_name(c->dtype));
@@ -128,10 +136,9 @@ static acu_status check_what(const acu_comm *comm, const struct kind *k, const a
                              bool grouped)
 {
     const acu_collective *w = &c->what;
-    if (k->reduces && w->reduction != ACU_REDUCE_SUM && w->reduction != ACU_REDUCE_PROD &&
-        w->reduction != ACU_REDUCE_MIN && w->reduction != ACU_REDUCE_MAX)
-        return acui_fail(ACU_ERR_INVALID, "%s: reduction %d is none of sum, prod, min and max",
-                         k->name, (int)w->reduction);
+    if (k->reduces && !acui_reduction_name(w->reduction))
+        return acui_fail(ACU_ERR_INVALID, "%s: reduction %d is none of sum, prod, min, max and "
+                         "mean", k->name, (int)w->reduction);
     if (k->rooted && (w->rank < 0 || w->rank >= comm->ranks))
         return acui_fail(ACU_ERR_INVALID, "%s: there is no rank %d among %d", k->name, w->rank,
                          comm->ranks);
@@ -169,12 +176,4 @@ acu_status acui_collective_check(acu_comm *comm, acui_collective *c, bool groupe
     int64_t facts[ACUI_FACTS] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
     memcpy(c->facts, facts, sizeof facts);
     return ACU_OK;
-}
-
-acu_elementwise acui_reduction_op(acu_reduction reduction)
-{
-    return reduction == ACU_REDUCE_SUM    ? ACU_OP_ADD
-           : reduction == ACU_REDUCE_PROD ? ACU_OP_MUL
-           : reduction == ACU_REDUCE_MIN  ? ACU_OP_MIN
-                                          : ACU_OP_MAX;
 }

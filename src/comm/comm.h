@@ -128,7 +128,16 @@ acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_si
 /* spread.c: the same for a process with several devices. */
 acu_op *acui_collective_spread(acu_comm *comm, const acui_collective *c, acu_site site);
 
-acu_elementwise acui_reduction_op(acu_reduction reduction); /* ACU_OP_ADD, ... */
+/* ---- reduction.c ---- */
+const char *acui_reduction_name(acu_reduction reduction); /* NULL: there is no such collective */
+bool acui_reduces(const acui_collective *c);
+/* What its numbers are converted to meanwhile, so that they are rounded once: floats of 8 bits to
+ * f32. Others, and what is only moved, stay what they are. */
+acu_dtype acui_reduced_as(const acui_collective *c);
+acu_dtype acui_numbers_of(acu_dtype dtype); /* in memory: f32 of c64 and tf32, f64 of c128 */
+acu_elementwise acui_reduction_op(acu_reduction reduction); /* of two ranks: ACU_OP_ADD, ... */
+/* Given the reduction of all ranks: of a mean that was the sum. */
+acu_op *acui_reduction_end(const acui_collective *c, int ranks, acu_op *x, acu_site site);
 
 /* ---- requests.c ---- */
 

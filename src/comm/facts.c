@@ -12,6 +12,8 @@ static void word_of(int fact, int64_t value, char *word, size_t bytes)
         snprintf(word, bytes, "%s", acui_collective_name((acu_collective_kind)value));
     else if (fact == 2 && acu_dtype_bytes((acu_dtype)value))
         snprintf(word, bytes, "%s", acu_dtype_name((acu_dtype)value));
+    else if (fact == 3 && acui_reduction_name((acu_reduction)value))
+        snprintf(word, bytes, "%s", acui_reduction_name((acu_reduction)value));
     else
         snprintf(word, bytes, "%lld", (long long)value);
 }

@@ -56,12 +56,11 @@ static acu_status await(void *user, acu_promise *promise, const acu_val *values,
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* Whether it goes over MPI as f32 instead. */
-static bool is_widened(const acu_comm *comm, const acui_collective *c)
+/* What goes over MPI, which has no floats of 16 bits. */
+static acu_dtype dtype_by_mpi(const acui_collective *c)
 {
-    return !comm->mpi->reduces(c->dtype) && (c->dtype == ACU_F16 || c->dtype == ACU_BF16) &&
-           (c->what.kind == ACU_ALL_REDUCE || c->what.kind == ACU_REDUCE ||
-            c->what.kind == ACU_REDUCE_SCATTER);
+    bool wide = acui_reduces(c) && (c->dtype == ACU_F16 || c->dtype == ACU_BF16);
+    return wide ? ACU_F32 : acui_reduced_as(c);
 }
 
 /* MPI moves and adds up complex numbers part by part. */
@@ -70,23 +69,47 @@ static int parts_of(const acui_collective *c)
     return acui_is_complex(c->dtype) ? 2 : 1;
 }
 
+/* A collective under way. All of a group are posted before any is waited for: a submission goes
+ * through its host ops one by one. */
+typedef struct message {
+    acu_comm *comm;
+    acui_collective c;
+    acu_dtype as; /* what goes over MPI */
+    acui_request *r;
+    acu_op *posted; /* or why it could not be */
+    size_t parts;   /* how many values that yields */
+} message;
+
 /* The tensor's contents in memory that MPI can reach. */
-static acu_op *staged(const acu_val *v, bool widened, acu_site site)
+static acu_op *staged(const message *m, const acu_val *v, acu_site site)
 {
     acu_op *x = acu_op_value(v->tensor, site);
-    if (acu_tensor_host(v->tensor))
+    bool host = acu_tensor_host(v->tensor) != NULL;
+    if (host && m->as == m->c.dtype)
         return x;
-    return acu_op_to_host(widened ? acu_op_convert(x, ACU_F32, site) : x, site);
+    if (host)
+        x = acu_op_to_device(m->comm->devices[0], x, site);
+    return acu_op_to_host(m->as == m->c.dtype ? x : acu_op_convert(x, m->as, site), site);
 }
 
-static acu_op *received(const acu_val *v, acu_op *x, bool widened, acu_site site)
+/* What has come, as the operand is to have it. Only where something is left to be computed is it
+ * on a device. */
+static acu_op *ended(const message *m, acu_op *x, acu_site site)
 {
-    if (acu_tensor_host(v->tensor))
+    const acu_comm *comm = m->comm;
+    bool mean = acui_reduces(&m->c) && m->c.what.reduction == ACU_REDUCE_MEAN && comm->ranks > 1;
+    if (!mean && m->as == m->c.dtype)
         return x;
-    if (widened)
-        x = acu_op_convert(acu_op_to_device(acu_tensor_device(v->tensor), x, site),
-                           acu_tensor_dtype(v->tensor), site);
-    return acu_op_copy(acu_op_value(v->tensor, site), x, site);
+    x = acu_op_to_device(comm->devices[0], x, site);
+    x = mean ? acui_reduction_end(&m->c, comm->ranks, x, site) : x;
+    return m->as == m->c.dtype ? x : acu_op_convert(x, m->c.dtype, site);
+}
+
+static acu_op *received(const message *m, acu_op *x, acu_site site)
+{
+    const acu_tensor *t = m->c.out[0]->tensor;
+    acu_op *end = ended(m, x, site);
+    return end == x && acu_tensor_host(t) ? x : acu_op_copy(acu_op_value(t, site), end, site);
 }
 
 /* MPI puts the result of a reduce-scatter in place before everything else, so it works on a copy,
@@ -96,46 +119,39 @@ static bool is_moved(const acui_collective *c)
     return c->what.kind == ACU_REDUCE_SCATTER && !c->in[0];
 }
 
-static acu_op *staged_whole(const acu_val *v, bool widened, acu_site site)
+static acu_op *staged_whole(const message *m, const acu_val *v, acu_site site)
 {
-    if (!acu_tensor_host(v->tensor))
-        return staged(v, widened, site);
+    if (!acu_tensor_host(v->tensor) || m->as != m->c.dtype)
+        return staged(m, v, site);
     return acu_op_to_host(acu_op_dup(acu_op_value(v->tensor, site), site), site);
 }
 
-static acu_op *received_part(const acu_comm *comm, const acui_collective *c, acu_op *x,
-                             bool widened, acu_site site)
+static acu_op *received_part(const message *m, acu_op *x, acu_site site)
 {
-    const acu_tensor *t = c->out[0]->tensor;
-    int64_t n = c->part, at = comm->mpi_rank * n;
+    const acu_tensor *t = m->c.out[0]->tensor;
+    int64_t n = m->c.part, at = m->comm->mpi_rank * n;
     x = acu_op_slice(acu_op_flatten(x, site), ACU_SHAPE(0), ACU_SHAPE(n), ACU_NO_STEP, site);
-    if (widened)
-        x = acu_op_convert(acu_op_to_device(acu_tensor_device(t), x, site), acu_tensor_dtype(t),
-                           site);
     acu_op *to = acu_op_flatten(acu_op_value(t, site), site);
     to = acu_op_slice(to, ACU_SHAPE(at), ACU_SHAPE(at + n), ACU_NO_STEP, site);
-    return acu_op_copy(to, x, site);
+    return acu_op_copy(to, ended(m, x, site), site);
 }
 
-static acu_status check(const acu_comm *comm, const acui_collective *c, bool widened)
+static acu_status check(const message *m)
 {
-    const acu_val *v = c->out[0] ? c->out[0] : c->in[0];
-    bool reduced = c->what.kind == ACU_ALL_REDUCE || c->what.kind == ACU_REDUCE ||
-                   c->what.kind == ACU_REDUCE_SCATTER;
+    const acui_collective *c = &m->c;
     if (c->part > INT_MAX / parts_of(c))
         return acui_fail(ACU_ERR_LIMIT, "over MPI at most 2^31 - 1 numbers at a time, not %lld",
                          (long long)c->part * parts_of(c));
-    if (reduced && !widened && !comm->mpi->reduces(acui_part_of(c->dtype)))
+    if (acui_reduces(c) && !m->comm->mpi->reduces(acui_numbers_of(m->as)))
         return acui_fail(ACU_ERR_DTYPE, "MPI can not reduce %s", acu_dtype_name(c->dtype));
-    if (reduced && widened && v && acu_tensor_host(v->tensor))
-        return acui_fail(ACU_ERR_DTYPE, "over MPI, %s is reduced on devices only: MPI has no such "
-                         "type", acu_dtype_name(c->dtype));
     return ACU_OK;
 }
 
-static acui_request *new_request(acu_comm *comm, const acui_collective *c, bool widened,
-                                 acu_site site)
+static acui_request *new_request(const message *m, acu_site site)
 {
+    acu_comm *comm = m->comm;
+    const acui_collective *c = &m->c;
+    bool mean = c->what.reduction == ACU_REDUCE_MEAN;
     acui_request *r = ACUI_NEW(acui_request);
     if (!r)
         return NULL;
@@ -143,8 +159,8 @@ static acui_request *new_request(acu_comm *comm, const acui_collective *c, bool 
     r->comm = acui_object_retain(comm);
     r->site = site;
     r->post = (acui_mpi_post){.kind = c->what.kind,
-                              .reduction = c->what.reduction,
-                              .dtype = widened ? ACU_F32 : acui_part_of(c->dtype),
+                              .reduction = mean ? ACU_REDUCE_SUM : c->what.reduction,
+                              .dtype = acui_numbers_of(m->as),
                               .rank = c->what.rank,
                               .tag = c->tag,
                               .is_root = c->what.rank == comm->mpi_rank,
@@ -188,34 +204,24 @@ static acu_op *awaiting(acui_request *r, acu_op **parts, bool in, bool out, acu_
     return x;
 }
 
-/* A collective under way. All of a group are posted before any is waited for: a submission goes
- * through its host ops one by one. */
-typedef struct message {
-    acui_collective c;
-    bool widened;
-    acui_request *r;
-    acu_op *posted; /* or why it could not be */
-    size_t parts;   /* how many values that yields */
-} message;
-
 /* What MPI writes to. Where nothing of it is read, its contents do not matter. */
 static acu_op *target(const message *m, acu_site site)
 {
     const acu_val *in = m->c.in[0], *out = m->c.out[0];
     if (is_moved(&m->c))
-        return staged_whole(out, m->widened, site);
-    if (!m->widened || !in || acu_tensor_host(out->tensor))
-        return staged(out, m->widened, site);
-    acu_op *x = acu_op_empty(ACU_F32, acu_tensor_shape(out->tensor), site);
-    return acu_op_to_host(acu_op_on(acu_tensor_device(out->tensor), x, site), site);
+        return staged_whole(m, out, site);
+    if (m->as == m->c.dtype || !in)
+        return staged(m, out, site);
+    acu_op *x = acu_op_empty(m->as, acu_tensor_shape(out->tensor), site);
+    return acu_op_to_host(acu_op_on(m->comm->devices[0], x, site), site);
 }
 
-static void begin(message *m, acu_comm *comm, acu_site site)
+static void begin(message *m, acu_site site)
 {
     const acu_val *in = m->c.in[0], *out = m->c.out[0];
-    m->widened = is_widened(comm, &m->c);
-    acu_status status = check(comm, &m->c, m->widened);
-    if (status == ACU_OK && !(m->r = new_request(comm, &m->c, m->widened, site)))
+    m->as = dtype_by_mpi(&m->c);
+    acu_status status = check(m);
+    if (status == ACU_OK && !(m->r = new_request(m, site)))
         status = acui_fail(ACU_ERR_NO_MEMORY, "no memory for a collective");
     if (status != ACU_OK) {
         m->posted = acu_op_fail(status, "collective", site, NULL);
@@ -223,30 +229,29 @@ static void begin(message *m, acu_comm *comm, acu_site site)
     }
     bool reads_out = !in || !acu_tensor_host(out ? out->tensor : in->tensor);
     acu_op *to = out ? target(m, site) : NULL;
-    m->posted = posting(comm, m->r, in ? staged(in, m->widened, site) : NULL, to, reads_out, site);
+    m->posted = posting(m->comm, m->r, in ? staged(m, in, site) : NULL, to, reads_out, site);
     m->parts = (size_t)(in != NULL) + (out != NULL) + 1;
 }
 
-static acu_op *end(const message *m, acu_comm *comm, acu_op **parts, acu_site site)
+static acu_op *end(const message *m, acu_op **parts, acu_site site)
 {
     const acu_val *in = m->c.in[0], *out = m->c.out[0];
     acu_op *over = awaiting(m->r, parts, in, out, site);
     if (!out)
         return over;
     over = acu_op_nth(over, 0, site);
-    return is_moved(&m->c) ? received_part(comm, &m->c, over, m->widened, site)
-                           : received(out, over, m->widened, site);
+    return is_moved(&m->c) ? received_part(m, over, site) : received(m, over, site);
 }
 
 acu_op *acui_collective_message(acu_comm *comm, const acui_collective *c, acu_site site)
 {
-    message m = {.c = *c};
+    message m = {.comm = comm, .c = *c};
     acu_op *parts[3];
-    begin(&m, comm, site);
+    begin(&m, site);
     if (!m.r)
         return m.posted;
     acu_op_unzip(m.posted, parts, m.parts, site);
-    return end(&m, comm, parts, site);
+    return end(&m, parts, site);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -277,12 +282,12 @@ static void add(several *w, const acui_collective *c)
 {
     bool alone = w->comm->device_count == 1;
     if (!acui_is_message(c) && alone)
-        w->messages[w->count++] = (message){.c = *c};
+        w->messages[w->count++] = (message){.comm = w->comm, .c = *c};
     else if (!acui_is_message(c))
         w->list[w->listed++] = acui_collective_spread(w->comm, c, w->site);
     for (size_t i = 0; i < c->count && acui_is_message(c); i++)
         if ((c->in[i] || c->out[i]) && (alone || !acui_message_is_here(w->comm, c, i)))
-            w->messages[w->count++] = (message){.c = one_message(w->comm, c, i)};
+            w->messages[w->count++] = (message){.comm = w->comm, .c = one_message(w->comm, c, i)};
 }
 
 /* Posts all, then waits for all. */
@@ -291,7 +296,7 @@ static acu_op *post_all(several *w)
     size_t count = 0, at = 0;
     bool failed = false;
     for (size_t k = 0; k < w->count; k++) {
-        begin(&w->messages[k], w->comm, w->site);
+        begin(&w->messages[k], w->site);
         w->parts[k] = w->messages[k].posted;
         count += w->messages[k].parts;
         failed |= !w->messages[k].r;
@@ -305,7 +310,7 @@ static acu_op *post_all(several *w)
     acu_op_unzip(posted, w->parts, count, w->site);
     for (size_t k = 0; k < w->count; k++) {
         const message *m = &w->messages[k];
-        w->list[w->listed++] = end(m, w->comm, w->parts + at, w->site);
+        w->list[w->listed++] = end(m, w->parts + at, w->site);
         at += m->parts;
     }
     return NULL;

@@ -28,18 +28,14 @@ static bool type_of(acu_dtype dtype, int *type)
     return *type >= 0;
 }
 
-static bool reduces(const acui_collective *c)
-{
-    return c->what.kind == ACU_ALL_REDUCE || c->what.kind == ACU_REDUCE ||
-           c->what.kind == ACU_REDUCE_SCATTER;
-}
-
-/* What the tensors are converted to meanwhile: 16-bit integers to 32-bit ones. */
+/* What the tensors are converted to meanwhile: also 16-bit integers, to 32-bit ones. NCCL has
+ * floats of 8 bits (from 2.24 on), but rounds each addition to them. */
 static acu_dtype dtype_by_nccl(const acui_collective *c)
 {
-    if (!reduces(c))
-        return c->dtype;
-    return c->dtype == ACU_I16 ? ACU_I32 : c->dtype == ACU_U16 ? ACU_U32 : c->dtype;
+    acu_dtype as = acui_reduced_as(c);
+    if (!acui_reduces(c))
+        return as;
+    return as == ACU_I16 ? ACU_I32 : as == ACU_U16 ? ACU_U32 : as;
 }
 
 static int op_of(acu_reduction reduction)
@@ -47,7 +43,8 @@ static int op_of(acu_reduction reduction)
     return reduction == ACU_REDUCE_SUM    ? ACUI_NCCL_SUM
            : reduction == ACU_REDUCE_PROD ? ACUI_NCCL_PROD
            : reduction == ACU_REDUCE_MIN  ? ACUI_NCCL_MIN
-                                          : ACUI_NCCL_MAX;
+           : reduction == ACU_REDUCE_MAX  ? ACUI_NCCL_MAX
+                                          : ACUI_NCCL_MEAN;
 }
 
 /* ---- one rank's calls ------------------------------------------------------------------------ */
@@ -168,7 +165,7 @@ static part part_of(const acui_nccl_request *r, const acui_collective *c, size_t
     p.bytes = p.n * bytes;
     if (c->what.kind == ACU_BARRIER) {
         p.type = ACUI_NCCL_U32;
-    } else if (!reduces(c) || !type_of(acui_part_of(c->dtype), &p.type)) {
+    } else if (!acui_reduces(c) || !type_of(acui_numbers_of(c->dtype), &p.type)) {
         p.type = ACUI_NCCL_U8;
         p.n = p.bytes;
     } else if (acui_is_complex(c->dtype)) {

@@ -55,6 +55,7 @@ static const acu_val *source(const acui_collective *c, size_t i)
 static acu_op *reduced(const work *w, size_t on, int j)
 {
     acu_op *sum = NULL;
+    acu_dtype as = acui_reduced_as(w->c);
     for (size_t i = 0; i < w->c->count; i++) {
         acu_op *x = value(w, source(w->c, i));
         x = j >= 0 ? part_of(w, x, j) : x;
@@ -62,11 +63,13 @@ static acu_op *reduced(const work *w, size_t on, int j)
         if (i != on || !sum || acu_tensor_host(t) || !acu_tensor_dense(t))
             x = acu_op_to_device(w->comm->devices[on], x, w->site);
         x = acu_op_reshape(x, ACU_SHAPE(w->c->part), w->site);
+        x = as == w->c->dtype ? x : acu_op_convert(x, as, w->site);
         acu_op *both[] = {sum, x};
         sum = sum ? acu_op_elementwise(acui_reduction_op(w->c->what.reduction), both, 2, w->site)
                   : x;
     }
-    return sum;
+    sum = acui_reduction_end(w->c, w->comm->ranks, sum, w->site);
+    return as == w->c->dtype ? sum : acu_op_convert(sum, w->c->dtype, w->site);
 }
 
 static void all_reduce(work *w)

@@ -20,6 +20,7 @@ typedef struct spread {
     size_t each;
     int process, root; /* this one, and the root's */
     size_t root_device; /* the root's place among the devices of its process */
+    acu_dtype as; /* what goes among the processes */
     acu_op *list[ACUI_COMM_MOST + 1];
     size_t count;
 } spread;
@@ -88,7 +89,7 @@ static acu_op *own_part(const spread *s, acu_op *x, size_t i)
 
 static acu_op *empty(const spread *s, int64_t n)
 {
-    return acu_op_on(s->comm->devices[0], acu_op_empty(s->c->dtype, ACU_SHAPE(n), s->site),
+    return acu_op_on(s->comm->devices[0], acu_op_empty(s->as, ACU_SHAPE(n), s->site),
                      s->site);
 }
 
@@ -101,6 +102,7 @@ static acu_op *brought(const spread *s, acu_op *x, int64_t n)
 
 static void copy(spread *s, acu_op *to, acu_op *from)
 {
+    from = s->as == s->c->dtype ? from : acu_op_convert(from, s->c->dtype, s->site);
     s->list[s->count++] = acu_op_copy(to, from, s->site);
 }
 
@@ -111,12 +113,14 @@ static void give(spread *s, size_t i, acu_op *from)
     copy(s, acu_op_value(t, s->site), acu_op_reshape(from, acu_tensor_shape(t), s->site));
 }
 
-/* What the devices have, of n elements each, reduced in their order. */
+/* What the devices have, of n elements each, reduced in their order. A mean is that of all ranks,
+ * which is made of the sum when it has come back (message.c). */
 static acu_op *reduced(const spread *s, int64_t n)
 {
     acu_op *sum = NULL;
     for (size_t i = 0; i < s->each; i++) {
-        acu_op *both[] = {sum, brought(s, value(s, given(s, i)), n)};
+        acu_op *x = brought(s, value(s, given(s, i)), n);
+        acu_op *both[] = {sum, s->as == s->c->dtype ? x : acu_op_convert(x, s->as, s->site)};
         sum = sum ? acu_op_elementwise(acui_reduction_op(s->c->what.reduction), both, 2, s->site)
                   : both[1];
     }
@@ -251,6 +255,7 @@ acu_op *acui_collective_spread(acu_comm *comm, const acui_collective *c, acu_sit
     spread s = {.comm = comm, .c = c, .site = site, .n = c->part, .each = comm->device_count};
     int each = (int)s.each;
     s.all = c->part * comm->ranks;
+    s.as = acui_reduced_as(c);
     s.process = comm->mpi_rank;
     s.root = c->what.rank / each;
     s.root_device = (size_t)(c->what.rank % each);

@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum { SUCCESS, SYSTEM = 2, INTERNAL, INVALID_ARGUMENT, INVALID_USAGE, REMOTE, MOST = 16 };
-enum { SUM, PROD, MAX, MIN };
+enum { SUM, PROD, MAX, MIN, MEAN };
 enum { ALL_REDUCE, REDUCE, BROADCAST, ALL_GATHER, REDUCE_SCATTER, SEND, RECEIVE };
 
 static fake_driver fake;
@@ -129,7 +129,7 @@ static uint64_t whole(int op, bool is_signed, uint64_t a, uint64_t b)
 
 static double real(int op, double a, double b)
 {
-    return op == SUM ? a + b : op == PROD ? a * b : (op == MIN) == (a < b) ? a : b;
+    return op == SUM || op == MEAN ? a + b : op == PROD ? a * b : (op == MIN) == (a < b) ? a : b;
 }
 
 /* Element `from` of what the ranks give, into element `to`. */
@@ -141,6 +141,7 @@ static void reduce_one(const meeting *m, int ranks, size_t from, char *out, size
         double x = real_at(c->type, m->calls[0].in, from);
         for (int r = 1; r < ranks; r++)
             x = real(c->op, x, real_at(c->type, m->calls[r].in, from));
+        x = c->op == MEAN ? x / ranks : x;
         fake_put(types[c->type], out, (long long)to, x);
         return;
     }
@@ -608,7 +609,8 @@ static int add(call c)
 {
     comm *self = c.comm;
     bool right = self && c.type >= 0 && c.type <= 9 && c.root >= 0 && c.root < self->of->ranks &&
-                 c.op >= SUM && c.op <= MIN && mine()->call_count < 8 * MOST * MOST;
+                 c.op >= SUM && c.op <= (is_float(c.type) ? MEAN : MIN) &&
+                 mine()->call_count < 8 * MOST * MOST;
     atomic_fetch_add(&fake.refused, !right);
     if (!right)
         return mine()->error = INVALID_ARGUMENT;

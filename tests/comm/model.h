@@ -9,6 +9,7 @@
 #include "support/support.h"
 
 #include <acuda/comm.h>
+#include <math.h>
 #include <stdio.h>
 
 enum { MOST = 8, ELEMENTS = 40 };
@@ -28,36 +29,41 @@ static uint32_t random_below(uint32_t n)
     return (uint32_t)(seed >> 33) % n;
 }
 
+/* The first REDUCED can be reduced in any way, those from FLOATS on have a mean. */
 static const acu_dtype dtypes[] = {ACU_I8,  ACU_U8,  ACU_I16, ACU_U16, ACU_I32,  ACU_U32, ACU_I64,
-                                   ACU_U64, ACU_F32, ACU_F64, ACU_F16, ACU_BF16, ACU_BOOL,
-                                   ACU_C64, ACU_C128};
-enum { DTYPES = 15, REDUCED = 12 };
+                                   ACU_U64, ACU_F32, ACU_F64, ACU_F16, ACU_BF16, ACU_TF32,
+                                   ACU_F8E4M3FN, ACU_F8E5M2, ACU_BOOL, ACU_C64, ACU_C128};
+enum { DTYPES = 18, REDUCED = 15, FLOATS = 8 };
 
-/* Small whole numbers, which all dtypes hold exactly. */
-static void put(acu_dtype dtype, void *memory, size_t i, int value)
+/* A float of that many bits of fraction, the nearest, with ties to even. */
+static uint32_t small_of(double value, int fraction, int bias)
 {
-    float f = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof bits);
-    uint16_t half = (uint16_t)(value ? ((bits >> 13) & 0x3ff) | (((bits >> 23) - 112) << 10) : 0);
+    int exponent = 0;
+    frexp(value, &exponent); /* of [1/2, 1) */
+    int e = value == 0 || exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    double units = nearbyint(ldexp(value, fraction - e));
+    return (uint32_t)units + ((uint32_t)(e + bias - 1) << fraction);
+}
+
+/* Numbers from 0 on. Those of 8 bits end with the largest. */
+static void put(acu_dtype dtype, void *memory, size_t i, double value)
+{
+    char *at = (char *)memory + i * acu_dtype_bytes(dtype);
+    float parts[2] = {(float)value, (float)-value};
+    double wide[2] = {2 * value, -value};
+    uint32_t bits = 0;
+    memset(at, 0, acu_dtype_bytes(dtype));
     switch (dtype) {
-    case ACU_F32: ((float *)memory)[i] = f; break;
-    case ACU_F64: ((double *)memory)[i] = value; break;
-    case ACU_C64:
-        ((float *)memory)[2 * i] = f;
-        ((float *)memory)[2 * i + 1] = -f;
-        break;
-    case ACU_C128:
-        ((double *)memory)[2 * i] = 2 * value;
-        ((double *)memory)[2 * i + 1] = -value;
-        break;
-    case ACU_F16: ((uint16_t *)memory)[i] = half; break;
-    case ACU_BF16: ((uint16_t *)memory)[i] = (uint16_t)(bits >> 16); break;
-    default:
-        memset((char *)memory + i * acu_dtype_bytes(dtype), 0, acu_dtype_bytes(dtype));
-        memcpy((char *)memory + i * acu_dtype_bytes(dtype), &value,
-               acu_dtype_bytes(dtype) < 4 ? acu_dtype_bytes(dtype) : 4);
+    case ACU_F32: case ACU_TF32: case ACU_C64: memcpy(at, parts, acu_dtype_bytes(dtype)); return;
+    case ACU_F64: memcpy(at, &value, sizeof value); return;
+    case ACU_C128: memcpy(at, wide, sizeof wide); return;
+    case ACU_F16: bits = small_of(value, 10, 15); break;
+    case ACU_BF16: bits = small_of(value, 7, 127); break;
+    case ACU_F8E4M3FN: bits = small_of(value < 448 ? value : 448, 3, 7); break;
+    case ACU_F8E5M2: bits = small_of(value < 57344 ? value : 57344, 2, 15); break;
+    default: bits = (uint32_t)value; break;
     }
+    memcpy(at, &bits, acu_dtype_bytes(dtype) < 4 ? acu_dtype_bytes(dtype) : 4);
 }
 
 static acu_tensor *tensor_of(acu_device *device, bool host, acu_dtype dtype, const int *values,
@@ -79,7 +85,7 @@ static acu_tensor *tensor_of(acu_device *device, bool host, acu_dtype dtype, con
 
 static _Thread_local char about[200]; /* the collective that is checked */
 
-static void holds(acu_tensor *t, const int *values)
+static void holds_numbers(acu_tensor *t, const double *values)
 {
     char want[ELEMENTS * MOST * 16], is[ELEMENTS * MOST * 16];
     int64_t n = acu_tensor_elements(t);
@@ -89,6 +95,14 @@ static void holds(acu_tensor *t, const int *values)
     if (memcmp(is, want, acu_tensor_bytes(t)))
         print_message("%s\n", about);
     assert_memory_equal(is, want, acu_tensor_bytes(t));
+}
+
+static void holds(acu_tensor *t, const int *values)
+{
+    double numbers[ELEMENTS * MOST];
+    for (int64_t i = 0; i < acu_tensor_elements(t); i++)
+        numbers[i] = values[i];
+    holds_numbers(t, numbers);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -103,15 +117,15 @@ typedef struct model {
     int in_count, out_count;
     int in[MOST][ELEMENTS * MOST];
     int out[MOST][ELEMENTS * MOST];   /* before */
-    int after[MOST][ELEMENTS * MOST];
+    double after[MOST][ELEMENTS * MOST];
 } model;
 
 static int reduce_two(acu_reduction how, int a, int b)
 {
-    return how == ACU_REDUCE_SUM    ? a + b
-           : how == ACU_REDUCE_PROD ? a * b
-           : how == ACU_REDUCE_MIN  ? (a < b ? a : b)
-                                    : (a > b ? a : b);
+    return how == ACU_REDUCE_PROD  ? a * b
+           : how == ACU_REDUCE_MIN ? (a < b ? a : b)
+           : how == ACU_REDUCE_MAX ? (a > b ? a : b)
+                                   : a + b;
 }
 
 /* What rank r gives, from its element i on. */
@@ -120,12 +134,12 @@ static const int *gives(const model *m, int r, int i)
     return m->has_in[r] ? &m->in[r][i] : &m->out[r][i];
 }
 
-static int reduced(const model *m, int i)
+static double reduced(const model *m, int i)
 {
     int x = *gives(m, 0, i);
     for (int r = 1; r < ranks; r++)
         x = reduce_two(m->what.reduction, x, *gives(m, r, i));
-    return x;
+    return m->what.reduction == ACU_REDUCE_MEAN ? (double)x / ranks : x;
 }
 
 /* Where rank r's part is in what it gives to an all-gather or gather. */
@@ -136,7 +150,8 @@ static int own(const model *m, int r)
 
 static void run_rank(model *m, int r)
 {
-    int n = m->n, root = m->what.rank, *after = m->after[r];
+    int n = m->n, root = m->what.rank;
+    double *after = m->after[r];
     for (int i = 0; i < n; i++)
         switch (m->what.kind) {
         case ACU_ALL_REDUCE:
@@ -166,8 +181,9 @@ static void run_rank(model *m, int r)
 /* In place, a reduce-scatter's result is in the own part, and a scatter's root keeps everything. */
 static void run_model(model *m)
 {
-    memcpy(m->after, m->out, sizeof m->after);
     for (int r = 0; r < ranks; r++) {
+        for (int i = 0; i < m->out_count; i++)
+            m->after[r][i] = m->out[r][i];
         if (!m->has_out[r])
             continue;
         if (m->what.kind == ACU_REDUCE_SCATTER && !m->has_in[r]) {
@@ -179,20 +195,30 @@ static void run_model(model *m)
     }
 }
 
-static void choose(model *m)
+/* What is reduced, and how. With NCCL each rank's part of a mean is rounded before it is added:
+ * only where their number is a power of two that changes nothing. */
+static void choose_reduction(model *m, bool nccl)
+{
+    static const acu_reduction hows[] = {ACU_REDUCE_SUM, ACU_REDUCE_PROD, ACU_REDUCE_MIN,
+                                         ACU_REDUCE_MAX, ACU_REDUCE_MEAN};
+    m->what.reduction = hows[random_below(nccl && ranks & (ranks - 1) ? 4 : 5)];
+    bool mean = m->what.reduction == ACU_REDUCE_MEAN;
+    m->dtype = dtypes[mean ? FLOATS + random_below(REDUCED - FLOATS) : random_below(REDUCED)];
+    if ((mean || m->what.reduction == ACU_REDUCE_SUM) && random_below(4) == 0)
+        m->dtype = random_below(2) ? ACU_C64 : ACU_C128;
+}
+
+static void choose(model *m, bool nccl)
 {
     bool only_root, whole_in, whole_out;
     memset(m, 0, sizeof *m);
     m->what.kind = (acu_collective_kind)random_below(ACU_SCATTER + 1);
     bool reduces = m->what.kind == ACU_ALL_REDUCE || m->what.kind == ACU_REDUCE ||
                    m->what.kind == ACU_REDUCE_SCATTER;
-    static const acu_reduction hows[] = {ACU_REDUCE_SUM, ACU_REDUCE_PROD, ACU_REDUCE_MIN,
-                                         ACU_REDUCE_MAX};
-    m->what.reduction = hows[random_below(4)];
     m->what.rank = (int)random_below((uint32_t)ranks);
-    m->dtype = dtypes[random_below(reduces ? REDUCED : DTYPES)];
-    if (reduces && m->what.reduction == ACU_REDUCE_SUM && random_below(4) == 0)
-        m->dtype = random_below(2) ? ACU_C64 : ACU_C128;
+    m->dtype = dtypes[random_below(DTYPES)];
+    if (reduces)
+        choose_reduction(m, nccl);
     m->n = 1 + (int)random_below(ELEMENTS);
     m->in_place = random_below(2) || m->what.kind == ACU_BROADCAST;
     only_root = m->what.kind == ACU_GATHER || m->what.kind == ACU_REDUCE;
@@ -235,8 +261,8 @@ static acu_op *make_one(running *x, acu_comm *comm)
     acu_op *in[MOST] = {NULL}, *out[MOST] = {NULL};
     bool any_in = false, any_out = false;
     model *m = &x->m;
-    choose(m);
-    bool host = random_below(4) == 0 && m->dtype != ACU_F16 && m->dtype != ACU_BF16;
+    choose(m, strcmp(acu_comm_library(comm), "NCCL") == 0);
+    bool host = random_below(4) == 0;
     for (size_t i = 0; i < here; i++) {
         int r = first + (int)i;
         x->in[i] = x->out[i] = NULL;
@@ -262,7 +288,7 @@ static void check(running *x)
     acu_future_release(x->future);
     for (size_t i = 0; i < here; i++) {
         if (x->out[i])
-            holds(x->out[i], x->m.after[first + (int)i]);
+            holds_numbers(x->out[i], x->m.after[first + (int)i]);
         if (x->in[i])
             holds(x->in[i], x->m.in[first + (int)i]); /* only read */
         acu_tensor_release(x->in[i]);

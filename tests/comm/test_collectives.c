@@ -94,6 +94,30 @@ static void they_are_made_aside(void **state)
     end();
 }
 
+/* 16 and three times 1 are 19, which becomes 20: added up in 8 bits, 16 stays. */
+static void floats_of_8_bits_are_rounded_once(void **state)
+{
+    (void)state;
+    static const acu_dtype tiny[] = {ACU_F8E4M3FN, ACU_F8E5M2};
+    begin();
+    for (int k = 0; k < 2; k++) {
+        acu_op *ops[MOST];
+        acu_tensor *x[MOST];
+        acu_collective what = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
+        for (size_t i = 0; i < here; i++) {
+            int value[1] = {first + (int)i ? 1 : 16};
+            ops[i] = acu_value(x[i] = tensor_of(devices[i], i == 1, tiny[k], value, 1));
+        }
+        assert_works(acu_sync(devices[0], acu_op_collective(base, &what, NULL, ops, here, ACU_SITE),
+                              NULL));
+        for (size_t i = 0; i < here; i++) {
+            holds(x[i], (int[]){15 + ranks});
+            acu_tensor_release(x[i]);
+        }
+    }
+    end();
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 /* A chain over the same tensor, with a kernel of each rank's own between two collectives. */
@@ -285,6 +309,19 @@ static void all_reduce_fails(acu_comm *comm, acu_op *x, acu_status want, const c
                  want, words);
 }
 
+static void reduction_fails(acu_dtype dtype, acu_reduction how, const char *words)
+{
+    acu_op *ops[MOST];
+    acu_tensor *x[MOST];
+    acu_collective what = {.kind = ACU_ALL_REDUCE, .reduction = how};
+    for (size_t i = 0; i < here; i++)
+        ops[i] = acu_value(x[i] = tensor_of(devices[i], false, dtype, (int[]){0}, 1));
+    assert_fails(acu_sync(NULL, acu_op_collective(base, &what, NULL, ops, here, ACU_SITE), NULL),
+                 ACU_ERR_DTYPE, words);
+    for (size_t i = 0; i < here; i++)
+        acu_tensor_release(x[i]);
+}
+
 static void wrong_collectives_are_refused(void **state)
 {
     (void)state;
@@ -313,9 +350,13 @@ static void wrong_collectives_are_refused(void **state)
     for (size_t i = 0; i < here; i++)
         ops[i] = acu_value(x);
     what.kind = ACU_ALL_REDUCE;
-    what.reduction = ACU_REDUCE_MEAN;
+    what.reduction = ACU_REDUCE_NORM;
     assert_fails(acu_sync(NULL, acu_op_collective(base, &what, NULL, ops, here, ACU_SITE), NULL),
-                 ACU_ERR_INVALID, "all-reduce|none of sum");
+                 ACU_ERR_INVALID, "all-reduce|none of sum, prod, min, max and mean");
+    reduction_fails(ACU_I32, ACU_REDUCE_MEAN, "all-reduce, rank|i32 has no mean|take the sum");
+    reduction_fails(ACU_C64, ACU_REDUCE_MAX, "c64|only the sum and the mean");
+    reduction_fails(ACU_F8E8M0FNU, ACU_REDUCE_SUM, "f8e8m0fnu can not be reduced");
+    reduction_fails(ACU_F4E2M1FNX2, ACU_REDUCE_SUM, "f4e2m1fnx2 can not be reduced");
     acu_tensor_release(x);
     acu_tensor_release(b);
     end();
@@ -547,7 +588,7 @@ static void every_allocation_may_fail(void **state)
         skip();
     begin();
     int value[1] = {3};
-    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
+    acu_tensor *x = tensor_of(devices[0], false, ACU_F16, value, 1);
     acu_comm_options options = {.size = sizeof options, .backend = ACU_COMM_MPI, .checked = true,
                                 .devices = devices, .device_count = 1};
     for (uint64_t nth = 1, made = 1; nth <= made; nth += 1 + test_thin() / 4) {
@@ -555,7 +596,8 @@ static void every_allocation_may_fail(void **state)
         acu_future *future = NULL;
         acu_debug_fail_alloc(nth, false);
         if (acu_comm_open(&options, &comm) == ACU_OK)
-            acu_submit(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x), NULL, &future);
+            acu_submit(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_MEAN, x), NULL,
+                       &future);
         acu_future_wait(future, ACU_FOREVER);
         made = acu_debug_alloc_count();
         acu_debug_fail_alloc(0, false);
@@ -563,7 +605,7 @@ static void every_allocation_may_fail(void **state)
         close_comm(comm);
     }
     acu_collective what = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
-    acu_op *fill = acu_fill(x, acu_i32(3));
+    acu_op *fill = acu_fill(x, acu_f16_bits(0x4200));
     assert_works(acu_sync(devices[0], acu_op_collective(base, &what, NULL, &fill, 1, ACU_SITE),
                           NULL));
     holds(x, value);
@@ -676,6 +718,7 @@ int main(void)
         TEST(collectives_match_a_serial_model),
         TEST(so_do_checked_ones),
         TEST(they_are_made_aside),
+        TEST(floats_of_8_bits_are_rounded_once),
         TEST(order_follows_from_data),
         TEST(barriers_end),
         TEST(sends_and_receives_pass_each_other),

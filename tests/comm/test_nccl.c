@@ -864,13 +864,13 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     begin_with_fake(2);
-    acu_collective add = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
+    acu_collective add = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_MEAN};
     acu_comm_options options = {.size = sizeof options, .devices = all, .device_count = 2,
                                 .backend = ACU_COMM_NCCL};
     int value[1] = {3};
     acu_tensor *x[2];
     for (int i = 0; i < 2; i++)
-        x[i] = tensor_of(all[i], false, ACU_I16, value, 1);
+        x[i] = tensor_of(all[i], false, ACU_F8E5M2, value, 1);
     for (uint64_t nth = 1, made = 1; nth <= made; nth += 1 + test_thin() / 4) {
         acu_comm *comm = NULL;
         acu_future *future = NULL;

@@ -7,6 +7,8 @@
 
 #include "kernel/cubins.h"
 
+#include <acuda/comm.h>
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,7 +17,7 @@
 
 extern const char test_refusals_ptx[];
 
-static char seen[128][8];
+static char seen[160][8];
 static size_t seen_count;
 
 /* The code that follows tests this row. */
@@ -1264,6 +1266,73 @@ static void code(void **state)
     close_bench(&b);
 }
 
+/* ---- collectives ---- */
+
+static acu_op *of_one(acu_comm *comm, acu_collective_kind kind, acu_reduction how, acu_tensor *in,
+                      acu_tensor *out)
+{
+    return acui_collective_one(comm, kind, how, 0, in ? acu_value(in) : NULL,
+                               out ? acu_value(out) : NULL, ACU_SITE);
+}
+
+static void what_ranks_have(bench b, acu_comm *comm)
+{
+    acu_tensor *whole, *half;
+    assert_works(acu_tensor_alloc(b.device, ACU_I32, ACU_SHAPE(16), &whole));
+    assert_works(acu_tensor_alloc(b.device, ACU_F32, ACU_SHAPE(8), &half));
+    row("C2");
+    REFUSED(b, of_one(comm, ACU_BARRIER, ACU_REDUCE_SUM, NULL, b.x), ACU_ERR_INVALID,
+            "barrier takes 0 operands|not 1");
+    REFUSED(b, of_one(comm, ACU_SEND, ACU_REDUCE_SUM, NULL, b.x), ACU_ERR_NOT_SUPPORTED, "send");
+    REFUSED(b, of_one(comm, ACU_ALL_GATHER, ACU_REDUCE_SUM, b.x, NULL), ACU_ERR_INVALID,
+            "all-gather, rank 0: it lacks what it writes");
+    row("C4");
+    REFUSED(b, of_one(comm, ACU_ALL_GATHER, ACU_REDUCE_SUM, b.x, whole), ACU_ERR_DTYPE,
+            "all-gather, rank 0|i32|f32");
+    row("C5");
+    REFUSED(b, of_one(comm, ACU_ALL_GATHER, ACU_REDUCE_SUM, b.x, half), ACU_ERR_SHAPE,
+            "all-gather, rank 0|8 elements|16");
+    row("C6");
+    REFUSED(b, acu_comm_all_reduce(comm, ACU_REDUCE_NORM, b.x), ACU_ERR_INVALID,
+            "all-reduce|reduction 3 is none of sum");
+    REFUSED(b, acu_comm_all_reduce(comm, ACU_REDUCE_MEAN, whole), ACU_ERR_DTYPE,
+            "all-reduce, rank 0: i32 has no mean|take the sum");
+    acu_tensor_release(whole);
+    acu_tensor_release(half);
+}
+
+static acu_comm *alone(acu_device *device)
+{
+    acu_comm *comm;
+    acu_comm_options options = {.size = sizeof options, .devices = &device, .device_count = 1,
+                                .backend = ACU_COMM_PROCESS};
+    assert_works(acu_comm_open(&options, &comm));
+    return comm;
+}
+
+static void collectives(void **state)
+{
+    (void)state;
+    bench b = open_bench();
+    acu_comm *comm = alone(b.device);
+    what_ranks_have(b, comm);
+    row("C7");
+    REFUSED(b, acu_comm_broadcast(comm, 1, b.x), ACU_ERR_INVALID,
+            "broadcast|there is no rank 1 among 1");
+    row("C8");
+    REFUSED(b, acu_comm_send(comm, 0, b.x), ACU_ERR_NOT_SUPPORTED, "send|acu_comm_group");
+    row("C9");
+    acu_op *both[] = {acu_comm_all_reduce(comm, ACU_REDUCE_SUM, b.x),
+                      acu_comm_broadcast(comm, 0, b.x)};
+    REFUSED(b, acu_comm_group(comm, both, 2), ACU_ERR_INVALID,
+            "number 0, all-reduce, and number 1, broadcast");
+    row("C1");
+    acu_op *late = acu_comm_all_reduce(comm, ACU_REDUCE_SUM, b.x);
+    assert_works(acu_comm_close(comm, ACU_FOREVER));
+    REFUSED(b, late, ACU_ERR_INVALID, "all-reduce|the communicator was closed");
+    close_bench(&b);
+}
+
 static void devices(void **state)
 {
     (void)state;
@@ -1278,6 +1347,14 @@ static void devices(void **state)
     acu_policy_options options = {.size = sizeof options, .given = &stream, .given_count = 1};
     assert_fails(acu_policy_create(two[0], &options, &policy), ACU_ERR_DEVICE, "device 1, not 0");
     acu_stream_release(stream);
+    row("C3");
+    acu_tensor *here;
+    acu_comm *comm = alone(two[1]);
+    assert_works(acu_tensor_alloc(two[0], ACU_F32, ACU_SHAPE(16), &here));
+    REFUSED(b, acu_comm_all_reduce(comm, ACU_REDUCE_SUM, here), ACU_ERR_DEVICE,
+            "all-reduce, rank 0|not on its device");
+    acu_tensor_release(here);
+    assert_works(acu_comm_close(comm, ACU_FOREVER));
     row("V1");
     acu_op *far = acu_on(two[1], acu_zeros(ACU_F32, ACU_SHAPE(16)));
     acu_tensor *tensor;
@@ -1313,7 +1390,8 @@ static void table(void **state)
         if (sscanf(line, "| %7[A-Z0-9] |", key) != 1)
             continue;
         rows++;
-        if (!was_seen(key) && !(test_on_gpu() && (key[0] == 'V' || strcmp(key, "K4") == 0)))
+        if (!was_seen(key) && !(test_on_gpu() && (key[0] == 'V' || strcmp(key, "K4") == 0 ||
+                                               strcmp(key, "C3") == 0)))
             fail_msg("row %s of docs/refusals.md is not tested", key);
     }
     fclose(file);
@@ -1392,6 +1470,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(resetting),
         cmocka_unit_test(waiting),
         cmocka_unit_test(code),
+        cmocka_unit_test(collectives),
         cmocka_unit_test(devices),
         cmocka_unit_test(table),
     };
