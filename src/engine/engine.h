@@ -98,8 +98,8 @@ typedef struct acui_dependency {
                         * fails, the task fails with the same fault */
     bool vague;        /* there was no memory for a piece of it: any of its bytes may matter */
     bool over;         /* the task waits until the point is over, not just issued */
-    uint16_t imported; /* of such an op: its number among those that the plan imported; 0: none */
     acui_task *task;
+    const acui_imported *imported; /* such an op; NULL: none. In the plan's arena */
     struct acui_dependency *next; /* of point->followers; order lock */
 } acui_dependency;
 

@@ -22,13 +22,6 @@ static bool keep_values(acui_plan *plan, acui_imported *imported, const acui_val
     return true;
 }
 
-static uint16_t number_after(const acui_imported *before)
-{
-    if (!before)
-        return 1;
-    return before->number == 0 || before->number == UINT16_MAX ? 0 : (uint16_t)(before->number + 1);
-}
-
 /* Whether what the plan plans now, and what is around that up to an or_else or a finally, fails
  * with what is in the child. An alternative does not fail with what runs whether or not it does. */
 static bool fails_with(const acui_child *now, const acui_child *child)
@@ -59,7 +52,6 @@ acu_status acui_import(acui_plan *plan, const acu_op *op, bool part)
     imported->awaited = !part || same;
     imported->last = plan->last;
     imported->context = plan->now.context;
-    imported->number = number_after(plan->imported);
     imported->next = plan->imported;
     plan->imported = imported;
     imported->next_here = plan->here;

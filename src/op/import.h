@@ -23,7 +23,6 @@ typedef struct acui_imported {
     acui_imported_value *values; /* its tensors: no AWAIT is needed if nodes touch all of these */
     uint32_t count;             /* ... which are so many; 0: it is awaited in any case */
     bool awaited;               /* false: it is used for some of its values, or for its order */
-    uint16_t number;            /* among those of the plan, from 1 on; 0 beyond 65,535 */
     const acui_context *context; /* around its use */
     const acui_node *last;      /* the plan's last node at that time; NULL: none */
 } acui_imported;

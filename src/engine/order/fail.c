@@ -67,11 +67,8 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
 
 /* How an op failed that the task stands for. What the program says around the op is the user's, not
  * that of the submission which planned it. */
-static acui_fault *outcome_fault(const acui_task *task, uint16_t number, acui_fault *cause)
+static acui_fault *outcome_fault(const acui_imported *b, acui_fault *cause)
 {
-    const acui_imported *b = task->submission->plan.imported;
-    while (b && b->number != number)
-        b = b->next;
     size_t around = b ? b->child->around : 0;
     if (!cause || !b || (!around && !b->context))
         return acui_fault_retain(cause);
@@ -123,14 +120,14 @@ bool acui_task_fails_already(acui_task *task)
     failed |= acui_task_is_stopped(task, &why);
     const acui_dependency *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
-    uint16_t number = bad ? bad->imported : 0;
+    const acui_imported *op = bad ? bad->imported : NULL;
     acui_fault *cause = bad ? acui_fault_retain(bad->point->fault) : NULL;
     acui_fault *own = acui_fault_retain(why);
     acui_order_unlock(task->homes);
     if (bad && !failed) {
         acui_fault_release(own);
         own = memory ? memory_fault(task, cause)
-              : same ? outcome_fault(task, number, cause)
+              : same ? outcome_fault(op, cause)
                      : acui_dependency_fault(task, cause);
     }
     acui_fault_release(cause);

@@ -310,7 +310,7 @@ static bool enter_values(acui_task *task, const acui_node *node)
 /* The point, which the task comes behind, is part of an imported op. */
 static void note_op(acui_dependency *before, const acui_imported *imported, bool caught)
 {
-    before->imported = imported->number;
+    before->imported = imported;
     before->of_outcome |= !caught;
 }
 
