@@ -114,7 +114,7 @@ static acu_op *launch(acu_planning *p, const char *name, acui_softmax *params, c
         set_group(params);
     if (params->splits > 1)
         return launch_splits(p, name, params, class, out);
-    const bool two = params->dtype != ACU_F32; /* bytes, of those that can be held */
+    const bool two = acu_dtype_bytes((acu_dtype)params->dtype) == 2; /* where it can be held */
     const char *kernel = held           ? (two ? "softmax_rows_h" : "softmax_rows_s")
                          : class == 'd' ? "softmax_d"
                                         : "softmax_f";
@@ -195,9 +195,9 @@ static acu_op *launch_loss(acu_planning *p, acui_softmax *params, const acu_tens
                             acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
                             acu_arg_op(acu_op_take(&p->values[1], p->site), ACU_READ),
                             acu_arg_struct(params, sizeof *params)};
-    const char *kernel = class == 'd'                 ? "loss_d"
-                         : params->dtype == ACU_F32 ? "loss_s"
-                                                    : "loss_h";
+    const char *kernel = class == 'd'                                            ? "loss_d"
+                         : acu_dtype_bytes((acu_dtype)params->dtype) == 4 ? "loss_s"
+                                                                          : "loss_h";
     acu_op *op = acui_launch_of(
         p, "cross_entropy", "acuda.softmax", kernel,
         acui_blocks(params->kept_count, threads / params->group), threads, args, 4);

@@ -64,9 +64,8 @@ static void set_group(acui_norm *p, bool wide)
 static acu_op *launch(acu_planning *p, const char *name, acui_norm *params, acu_op *out,
                       acu_op *weight, acu_op *bias)
 {
-    const char *kernel = params->dtype == ACU_F64   ? "norm_d"
-                         : params->dtype == ACU_F32 ? "norm_s"
-                                                    : "norm_h";
+    const size_t bytes = acu_dtype_bytes((acu_dtype)params->dtype);
+    const char *kernel = bytes == 8 ? "norm_d" : bytes == 4 ? "norm_s" : "norm_h";
     set_group(params, params->dtype == ACU_F64);
     const acu_arg args[] = {
         acu_arg_op(out, ACU_WRITE), acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),

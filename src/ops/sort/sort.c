@@ -38,6 +38,7 @@ void acui_sorting_init(acui_sorting *s, acu_dtype dtype, acu_sort_order order)
     static const uint64_t infinite[] = {[ACU_F16] = 0x7c00,
                                         [ACU_BF16] = 0x7f80,
                                         [ACU_F32] = 0x7f800000,
+                                        [ACU_TF32] = 0x7f800000,
                                         [ACU_F64] = 0x7ffull << 52};
     acui_sort *p = &s->params;
     p->dtype = (int)dtype;
