@@ -3,8 +3,9 @@
  * Built-in operations of neural networks: normalisation, cross entropy, rotary embedding.
  *
  * They follow the rules of ops.h; for f16, bf16, f32 and f64, of any strides. Sums are formed in
- * double, at most four neighbours in float (but f64), in an order that follows from the shape.
- * Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, and those of launches.
+ * double, at most four neighbours in float (but f64), in an order that follows from the shape and
+ * from how operands and the result lie in memory (rows of whole vectors that are dense and aligned
+ * are read once). Errors, of the submit: DTYPE, SHAPE, SHARED, INVALID, and those of launches.
  */
 #ifndef ACUDA_LAYERS_H
 #define ACUDA_LAYERS_H

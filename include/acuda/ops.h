@@ -333,11 +333,11 @@ ACU_BEGIN
  * Reduce the elements along some dimensions to one value: acu_sum(x, ACU_ALL), acu_mean(x,
  * ACU_DIMS(-1)). If no dimension remains, the result is a tensor of one element, [1]. Of no
  * elements, a sum, norm and "any" is 0, a product and "all" 1, a mean NaN, and the others are
- * refused (SHAPE). Sums, products,
- * means and norms are accumulated in double, or for integers in 64 bits, and rounded once, in an
- * order that follows from the shape: every run gives the same bits. op_kinds.h lists dtypes; sums
- * and products of integers and bool are of i64 or u64, and means of them of f64; the norm of
- * complex numbers has the dtype of their parts.
+ * refused (SHAPE). Sums, products, means and norms are accumulated in double, or for integers in
+ * 64 bits, and rounded once, in an order that follows from the shape and from how the operand lies
+ * in memory: every run gives the same bits, but a view with gaps may give other ones than a dense
+ * copy of it. op_kinds.h lists dtypes; sums and products of integers and bool are of i64 or u64,
+ * and means of them of f64; the norm of complex numbers has the dtype of their parts.
  */
 ACU_API acu_op *acu_op_reduce(acu_reduction kind, acu_op *x, acu_dims dims, acu_site site);
 ACU_API const char *acu_reduction_name(acu_reduction kind);
