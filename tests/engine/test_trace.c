@@ -24,6 +24,7 @@ static char path[128];
 static int make_folder(void **state)
 {
     (void)state;
+    test_options(0); /* ends the program if there is no device, before there is a folder */
     snprintf(folder, sizeof folder, "/tmp/acuda-trace-XXXXXX");
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/t.pftrace", folder);

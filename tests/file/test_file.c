@@ -20,6 +20,7 @@ static test_random numbers = {.state = 11};
 /* A file of random bytes, which the caller frees. */
 static uint8_t *make_file(size_t bytes)
 {
+    test_options(0); /* ends the program if there is no device, before there is a file */
     uint8_t *data = malloc(bytes + 8);
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t some = test_next(&numbers);
