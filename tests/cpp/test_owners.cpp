@@ -54,6 +54,7 @@ static void values(void **)
         acu::tensor y = acu::take(sum);
         acu::future more = acu::submit(device, acu_add(y, 1)); /* ordered behind it */
         assert_true(acu::wait(more));
+        assert_true(acu::wait(sum)); /* another thread may be about to say so */
         assert_true(acu::done(sum));
         assert_all(y, 3);
         assert_all(acu::take(more), 4);
