@@ -38,6 +38,9 @@ have_package()
     xz-utils) command -v xz >/dev/null ;;
     openmpi-bin) command -v mpiexec.openmpi >/dev/null ;;
     mpich) command -v mpiexec.mpich >/dev/null ;;
+    python3-cffi)
+        python3 -c 'import cffi, pycparser' 2>/dev/null || /usr/bin/python3 -c 'import cffi, pycparser' 2>/dev/null
+        ;;
     python3-numpy) python3 -c 'import numpy' 2>/dev/null || /usr/bin/python3 -c 'import numpy' 2>/dev/null ;;
     python3-sphinx) /usr/bin/python3 -c "import sphinx" 2>/dev/null ;;
     python3-myst-parser) /usr/bin/python3 -c "import myst_parser" 2>/dev/null ;;

@@ -3,7 +3,8 @@
 takes it over and computes y = gelu(2 x + 1), and torch continues with y. Without a GPU both sides use
 host memory, and acuda's work runs on the software device.
 
-    ACUDA_LIBRARY=build/dev/lib/libacuda.so python3 examples/python/torch_in_and_out.py
+    ACUDA_LIBRARY=build/dev/lib/libacuda.so PYTHONPATH=build/dev/python \
+        python3 examples/python/torch_in_and_out.py
 """
 import torch
 
@@ -13,11 +14,11 @@ N = 1 << 20
 
 
 def on_gpu():
-    device = acuda.open_device(allow_software=False)
+    device = acuda.open()
     with torch.cuda.stream(torch.cuda.Stream()):
         x = torch.linspace(-3, 3, N, device="cuda").reshape(1024, 1024).t()  # any strides
         mine = device.take(x)
-        mine = acuda.run(device, "gelu", acuda.run(device, "fma", mine, 2.0, 1.0))
+        mine = device.run(acuda.gelu(2 * mine + 1))
         y = torch.from_dlpack(mine)  # torch's stream is ordered behind acuda's work
         far = (y - torch.nn.functional.gelu(2 * x + 1)).abs().max().item()
     del mine, y
@@ -27,11 +28,11 @@ def on_gpu():
 
 
 def on_host():
-    device = acuda.open_device()
+    device = acuda.open(software=True)
     x = torch.linspace(-3, 3, 4096).reshape(64, 64)
-    mine = device.upload(device.take(x))
-    mine = acuda.run(device, "gelu", acuda.run(device, "fma", mine, 2.0, 1.0))
-    y = torch.from_dlpack(acuda.to_host(device, mine))  # host memory has no streams: waits
+    mine = acuda.to_device(device, device.take(x))
+    mine = device.run(acuda.gelu(2 * mine + 1))
+    y = torch.from_dlpack(device.run(acuda.to_host(mine)))  # host memory has no streams: waits
     far = (y - torch.nn.functional.gelu(2 * x + 1)).abs().max().item()
     del mine, y
     device.close()

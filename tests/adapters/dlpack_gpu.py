@@ -8,7 +8,7 @@ import acuda
 
 N = 1 << 20
 ROUNDS = 30
-device = acuda.open_device(request=b"gpu", allow_software=False)
+device = acuda.open(driver={"request": "gpu"})
 
 
 class Torch:
@@ -87,7 +87,7 @@ with other.on_stream():
         x = other.numbers()
         other.busy()
         x += i
-        mine = acuda.run(device, "mul", device.take(x), 2.0)
+        mine = device.run(device.take(x) * 2.0)
         del x
         y = other.come(mine)
         del mine
@@ -112,7 +112,7 @@ with other.on_stream():
     x = other.numbers().reshape(1024, 1024).T
     mine = device.take(x[3:700:2, 5:])
     assert mine.shape == (349, 1019)
-    back = other.come(acuda.run(device, "add", mine, 0.0))
+    back = other.come(device.run(mine + 0.0))
     assert float(abs(back - x[3:700:2, 5:]).max()) == 0
     print("views with gaps")
 

@@ -9,12 +9,20 @@ import numpy as np
 
 import acuda
 
-device = acuda.open_device(request=os.environ.get("ACUDA_TEST_DEVICE", "software").encode())
+device = acuda.open(driver={"request": os.environ.get("ACUDA_TEST_DEVICE", "software")})
+
+
+def upload(x):
+    return device.run(acuda.to_device(device, x))
+
+
+def to_host(x):
+    return device.run(acuda.to_host(x))
 
 
 def both_ways(x):
     """x, through acuda's device and back."""
-    host = acuda.to_host(device, device.upload(device.take(x)))
+    host = to_host(upload(device.take(x)))
     back = np.from_dlpack(host)
     assert back.shape == x.shape and back.dtype == x.dtype, (back.shape, back.dtype)
     np.testing.assert_array_equal(back, x)
@@ -42,7 +50,7 @@ print("so do views with gaps and turned ones")
 
 for shape in ((2, 0), (0,), ()):
     there = device.take(np.full(shape, 7, np.float32))
-    back = np.from_dlpack(acuda.to_host(device, device.upload(there)))
+    back = np.from_dlpack(to_host(upload(there)))
     assert back.shape == shape and (back == 7).all()
 del there, back
 acuda.drain()
@@ -51,14 +59,14 @@ print("and what is empty, and what has no dimensions")
 x = np.ones((8, 5), np.float32)
 mine = device.take(x)
 assert mine.shape == (8, 5) and mine.dtype == "f32"
-on_device = device.upload(mine).wait()
+on_device = upload(mine).wait()
 x[:] = 3  # the same memory: seen by the next copy, and not by the last one
-twice = acuda.run(device, "add", on_device, device.upload(mine))
-result = np.from_dlpack(acuda.to_host(device, acuda.run(device, "mul", twice, 2.5)))
+twice = device.run(on_device + upload(mine))
+result = np.from_dlpack(to_host(device.run(twice * 2.5)))
 np.testing.assert_array_equal(result, np.full((8, 5), (1 + 3) * 2.5, np.float32))
 print("memory is shared, and what is exported is computed")
 
-host = acuda.to_host(device, twice).wait()
+host = to_host(twice).wait()
 a, b = np.from_dlpack(host), np.from_dlpack(host)
 del host  # the arrays keep it
 gc.collect()
@@ -66,7 +74,7 @@ if a.flags.writeable:
     a[0, 0] = 77
     assert b[0, 0] == 77
 np.testing.assert_array_equal(a[1:], np.full((7, 5), 4, np.float32))
-capsule = acuda.to_host(device, twice).__dlpack__()
+capsule = to_host(twice).__dlpack__()
 del capsule  # nobody took it
 print("what is exported lives as long as its last user")
 
@@ -100,16 +108,16 @@ for wrong, words in ((whole[::-1], "negative"), (np.zeros((1,) * 7, np.float32),
         raise AssertionError(f"not refused: {words}")
 print("what acuda has not is refused in words")
 
-counts = device.upload(device.take(np.arange(4, dtype=np.int32)))
-three = acuda.run(device, "add", acuda.run(device, "mul", counts, 2), np.int64(3))
-np.testing.assert_array_equal(np.from_dlpack(acuda.to_host(device, three)), [3, 5, 7, 9])
-for name, operand, kind in (("nope", 1, ValueError), ("add", "two", TypeError), ("add", 0.5, acuda.Error)):
+counts = upload(device.take(np.arange(4, dtype=np.int32)))
+three = device.run(counts * 2 + np.int64(3))
+np.testing.assert_array_equal(np.from_dlpack(to_host(three)), [3, 5, 7, 9])
+for operand, kind in (("two", TypeError), (0.5, acuda.Error)):
     try:
-        acuda.run(device, name, counts, operand)
+        device.run(counts + operand)
     except kind:
         pass
     else:
-        raise AssertionError(f"not refused: {name} {operand}")
+        raise AssertionError(f"not refused: {operand}")
 del counts, three
 print("numbers are whole beside integers, and what is refused leaves nothing behind")
 
@@ -125,5 +133,6 @@ if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
 del mine, twice, result, a, b
 gc.collect()
 device.close()
+del device
 assert acuda.live() == ""
 print("numpy", np.__version__, "passed")

@@ -4,5 +4,6 @@
 set -euo pipefail
 . "$(dirname "$0")/python_env.sh"
 [ "${ACUDA_TEST_DEVICE:-software}" = gpu ] || skip "needs a GPU"
-need_python cupy
+need_python cupy _cffi_backend
+need_package
 "$python" tests/adapters/dlpack_gpu.py cupy

@@ -7,8 +7,8 @@ from ctypes import POINTER, Structure, c_bool, c_double, c_float, c_int, c_int64
 
 import numpy as np
 
-import acuda
-from acuda import _SITE, Site, _declare, _lib, _operand
+import acuda_raw as acuda
+from acuda_raw import _SITE, Site, _declare, _lib, _operand
 
 HWC, CHW = 0, 1
 PIXELS = {name: i for i, name in enumerate(

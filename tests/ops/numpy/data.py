@@ -7,8 +7,8 @@ from ctypes import c_uint64, c_void_p
 
 import numpy as np
 
-import acuda
-from acuda import Shape, Site
+import acuda_raw as acuda
+from acuda_raw import Shape, Site
 
 _lib = acuda._lib
 _SITE = acuda._SITE

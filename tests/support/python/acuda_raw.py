@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""acuda from Python, by ctypes: just enough to exchange tensors with PyTorch, CuPy and NumPy and to
-work on them. Nothing here blocks except open_device, wait, and exports to NumPy.
-
-    device = acuda.open_device()
-    x = device.take(torch_tensor)                 # the same memory, ordered behind torch's stream
-    y = acuda.run(device, "relu", x)              # in flight, but a tensor already
-    t = torch.from_dlpack(y)                      # torch's stream is ordered behind it
-
-The library is libacuda.so.0, or the one that ACUDA_LIBRARY names.
+"""acuda's functions by ctypes, one by one, for tests that compare its operations with other libraries': they need
+nothing but python3, and say each argument themselves. Programs use the package (python/acuda).
 """
 import ctypes
 import numbers
