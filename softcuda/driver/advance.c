@@ -107,15 +107,29 @@ static bool may_run(sd_stream *stream, sd_work *work, sd_workers *by)
     return false;
 }
 
+static unsigned run_on_device(sd_stream *stream, sd_work *work)
+{
+    sd_context *context = stream->object.context;
+    if (!sd_context_begin(context))
+        return ACU_CUDA_SUCCESS;
+    unsigned result = work->kind->run(stream, work);
+    sd_context_end(context);
+    return result;
+}
+
 static void run(sd_stream *stream, sd_work *work)
 {
     sd_context *context = stream->object.context;
     const sd_fault *fault = sd_faults_on() ? sd_faults_meet(stream, work) : NULL;
     if (fault && !sd_context_state(context))
         sd_faults_strike(fault, stream, work);
-    if (!work->kind->run || (!work->kind->always && sd_context_state(context)))
+    if (!work->kind->run)
         return;
-    unsigned result = work->kind->run(stream, work);
+    unsigned result = ACU_CUDA_SUCCESS;
+    if (work->kind->always || (work->kind->on_host && !sd_context_state(context)))
+        result = work->kind->run(stream, work);
+    else if (!work->kind->on_host)
+        result = run_on_device(stream, work);
     if (result)
         sd_context_fault(context, result);
 }

@@ -8,6 +8,7 @@
 #include "driver/pool.h"
 #include "driver/stream.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #define API_VERSION 3020
@@ -105,12 +106,47 @@ void sd_context_drain(sd_context *context)
 
 /* ---- faults ---- */
 
-/* Makes whatever runs in the device's contexts give up soon. With contexts_lock. */
-static void stop_kernels(sd_device *device, unsigned result)
+/* seq_cst, here and in `stop`: of a work that begins and a fault that stops what runs, one sees the
+ * other. */
+bool sd_context_begin(sd_context *context)
 {
-    for (sd_context *c = device->contexts; c; c = c->device_next)
-        if (!atomic_load_explicit(&c->fault, memory_order_relaxed))
-            atomic_store_explicit(&c->fault, (int)result, memory_order_release);
+    atomic_fetch_add(&context->running, 1);
+    if (!atomic_load(&context->stop))
+        return true;
+    sd_context_end(context);
+    pthread_mutex_lock(&sd.contexts_lock); /* until calls answer the fault: what comes behind the
+                                            * work must not seem to succeed */
+    pthread_mutex_unlock(&sd.contexts_lock);
+    return false;
+}
+
+void sd_context_end(sd_context *context)
+{
+    atomic_fetch_sub(&context->running, 1);
+}
+
+static void stop(sd_context *context, unsigned result)
+{
+    if (!atomic_load(&context->stop))
+        atomic_store(&context->stop, (int)result);
+}
+
+static void await_stop(sd_context *context)
+{
+    while (atomic_load(&context->running) > 0)
+        sched_yield();
+}
+
+/* Whatever runs in the contexts of these devices gives up soon; returns when it has. With
+ * contexts_lock. */
+static void stop_all(sd_device *devices, int count, unsigned result)
+{
+    for (int i = 0; i < count; i++)
+        for (sd_context *c = devices[i].contexts; c; c = c->device_next)
+            stop(c, result);
+    for (int i = 0; i < count; i++)
+        for (sd_context *c = devices[i].contexts; c; c = c->device_next)
+            await_stop(c);
 }
 
 /* One lock for all: everybody is told of the first of two faults before the second is looked at,
@@ -120,13 +156,14 @@ void sd_context_fault(sd_context *context, unsigned result)
     pthread_mutex_lock(&sd.contexts_lock);
     bool first = !sd_context_state(context);
     if (first && sd.heal) {
+        stop(context, result);
+        await_stop(context);
         atomic_store_explicit(&context->fault, (int)result, memory_order_release);
     } else if (first) {
         /* As on H100s and H200s with driver 580: the other devices of the process are lost too, all
          * at once, whichever of them is asked. */
+        stop_all(sd.devices, sd.device_count, result);
         atomic_store_explicit(&sd.fault, (int)result, memory_order_release);
-        for (int i = 0; i < sd.device_count; i++)
-            stop_kernels(&sd.devices[i], result);
     }
     pthread_mutex_unlock(&sd.contexts_lock);
 }
@@ -135,8 +172,8 @@ void sd_device_fault(sd_device *device, unsigned result)
 {
     pthread_mutex_lock(&sd.contexts_lock);
     if (!sd_device_state(device)) {
+        stop_all(device, 1, result);
         atomic_store_explicit(&device->fault, (int)result, memory_order_release);
-        stop_kernels(device, result);
     }
     pthread_mutex_unlock(&sd.contexts_lock);
 }

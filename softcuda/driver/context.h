@@ -30,8 +30,10 @@ typedef struct sd_context {
     unsigned api_version;
     uint64_t id;
 
-    /* If not 0, running kernels see it and stop. What calls answer is sd_context_state. */
-    _Atomic int fault; /* written under sd.contexts_lock */
+    /* What calls answer is sd_context_state. Both are written under sd.contexts_lock. */
+    _Atomic int fault; /* of this context alone */
+    _Atomic int stop;  /* not 0: running kernels see it and stop, and nothing begins any more */
+    _Atomic unsigned running; /* works that the device runs now */
 
     pthread_mutex_t lock;      /* guards what follows; taken before any stream's lock */
     sd_object *children;       /* objects with live handles */
@@ -105,8 +107,14 @@ void sd_context_destroy(sd_context *context);
 /* Wait until everything issued so far is done. */
 void sd_context_drain(sd_context *context);
 
-/* A kernel faulted: all contexts of the process are lost at once, and what runs stops. The first
- * fault wins; does nothing if the context is lost already. */
+/* A work of the context that touches memory is about to run on the device. False: the context is
+ * lost, and calls say so by now. Else the work is followed by sd_context_end. */
+bool sd_context_begin(sd_context *context);
+void sd_context_end(sd_context *context);
+
+/* A kernel faulted: all contexts of the process are lost at once, and what runs stops. Once a call
+ * answers that, nothing runs any more: so the program may free what that used. The first fault
+ * wins; does nothing if the context is lost already. Not between begin and end. */
 void sd_context_fault(sd_context *context, unsigned result);
 /* The device is lost, with all its contexts, whatever SOFTCUDA_HEAL says; other devices are not. */
 void sd_device_fault(sd_device *device, unsigned result);

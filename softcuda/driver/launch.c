@@ -38,7 +38,7 @@ static unsigned run_launch(sd_stream *stream, sd_work *work)
                      .params = launch->params,
                      .space = {space->regions, space->count},
                      .sm_count = context->device->sm_count,
-                     .stop = &context->fault,
+                     .stop = &context->stop,
                      .cooperative = launch->cooperative,
                      .races = sd.races};
     memcpy(run.grid, launch->grid, sizeof run.grid);
@@ -47,7 +47,7 @@ static unsigned run_launch(sd_stream *stream, sd_work *work)
     unsigned result = sx_run(&run, &error);
     sd_snapshot_put(space);
     /* A kernel that was stopped because another one failed has nothing to report. */
-    if (result && !sd_context_state(context))
+    if (result && !atomic_load_explicit(&context->stop, memory_order_relaxed))
         sd_error_say("%s", error.text);
     /* A failure that is no kernel fault must not look like a call's error. */
     return result && result < ACU_CUDA_ERROR_ILLEGAL_ADDRESS ? ACU_CUDA_ERROR_LAUNCH_FAILED

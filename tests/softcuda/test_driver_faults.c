@@ -161,6 +161,29 @@ static void a_fault_ends_what_runs(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+/* Once a call answers the fault, the program may free what was used: so nothing runs any more. */
+static void nothing_runs_once_it_is_told(void **state)
+{
+    (void)state;
+    software_only();
+    if (!in_own_process(__func__))
+        return;
+    lab l = open_lab();
+    sd_context *context = NULL;
+    OK(sd_enter_current(&context));
+    OK(l.cu->MemsetD32(l.at, 0, 4));
+    OK(l.cu->StreamSynchronize(NULL));
+    OK(launch_spin(l.cu, l.module, l.stream, l.at));
+    while (atomic_load(&context->running) == 0)
+        sched_yield();
+    OK(launch_store(l.cu, l.module, l.other, 0x1000, 1));
+    while (l.cu->StreamQuery(l.other) != ACU_CUDA_ERROR_ILLEGAL_ADDRESS)
+        sched_yield();
+    assert_int_equal(atomic_load(&context->running), 0);
+    sd_context_leave(&context);
+    close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
 /* A kernel that another one's fault has stopped ends with an error, too. All
  * calls answer the first. */
 static void a_stopped_kernel_is_no_second_fault(void **state)
@@ -310,6 +333,7 @@ int main(void)
         cmocka_unit_test(one_past_the_end_is_found),
         cmocka_unit_test(pageable_memory_is_no_memory_of_kernels),
         cmocka_unit_test(a_fault_ends_what_runs),
+        cmocka_unit_test(nothing_runs_once_it_is_told),
         cmocka_unit_test(a_stopped_kernel_is_no_second_fault),
         cmocka_unit_test(a_fault_is_everybodys_at_once),
         cmocka_unit_test(host_functions_behind_a_fault_do_not_run),
