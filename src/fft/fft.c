@@ -28,18 +28,6 @@ static acu_op *refuse(const acu_planning *p, const request *r, acu_status status
                        acui_value_words(&p->values[0], words), why);
 }
 
-static bool is_dense(const acu_tensor *t)
-{
-    acu_shape shape = acu_tensor_shape(t);
-    int64_t stride = 1;
-    for (int i = shape.rank - 1; i >= 0; i--) {
-        if (shape.dim[i] != 1 && acu_tensor_strides(t)[i] != stride)
-            return false;
-        stride *= shape.dim[i];
-    }
-    return true;
-}
-
 static acu_op *check(const acu_planning *p, const request *r)
 {
     const acu_tensor *t = p->values[0].kind == ACU_TENSOR ? p->values[0].tensor : NULL;
@@ -63,7 +51,7 @@ static acu_op *check(const acu_planning *p, const request *r)
         if (shape.dim[shape.rank - d] == 0)
             return refuse(p, r, ACU_ERR_SHAPE, "there are no numbers along a dimension of the "
                           "transform");
-    if (!is_dense(t) || (p->out.tensor && !is_dense(p->out.tensor)))
+    if (!acu_tensor_dense(t) || (p->out.tensor && !acu_tensor_dense(p->out.tensor)))
         return refuse(p, r, ACU_ERR_INVALID, "it, and where its result goes, must be dense "
                       "(acu_dup makes a dense copy)");
     return NULL;

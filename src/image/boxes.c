@@ -64,7 +64,8 @@ static acu_op *plan_iou(acu_planning *p)
     if (images || more)
         return acu_op_fail(ACU_ERR_SHAPE, name, p->site, "box_iou takes two lists of boxes [n, 4]");
     const acu_tensor *given = p->out.tensor;
-    acu_op *out = acui_result(p, name, ACU_F32, ACU_SHAPE(params.count, params.others));
+    acu_op *out = acui_result_apart(p, name, ACU_F32,
+                                    ACU_SHAPE(params.count, params.others));
     if (acu_op_status(out, NULL) != ACU_OK)
         return out;
     params.out.row = given ? acu_tensor_strides(given)[0] : params.others;

@@ -57,15 +57,15 @@ static acu_op *plan_random(acu_planning *p)
     kernel[7] = class;
     r.params.elements = acu_shape_elements(r.shape);
     r.params.out.dtype = (int)r.dtype;
-    acu_op *failed = read_offset(p, r.name, &r.params, &at);
-    if (failed)
-        return failed;
     acui_layout(&r.params.index, &r.params.out, r.shape, (const acu_tensor *[]){p->out.tensor}, 1);
     r.params.linear = acui_is_linear(&r.params.index, &r.params.out, 1);
-    acu_op *out = acui_result(p, r.name, r.dtype, r.shape);
-    if (acu_op_status(out, NULL) != ACU_OK) {
-        acu_op_release(at);
+    acu_op *out = acui_result(p, r.name, r.dtype, r.shape); /* before the offset is taken */
+    if (acu_op_status(out, NULL) != ACU_OK)
         return out;
+    acu_op *failed = read_offset(p, r.name, &r.params, &at);
+    if (failed) {
+        acu_op_release(out);
+        return failed;
     }
     const acu_arg args[] = {acu_arg_op(out, ACU_WRITE),
                             at ? acu_arg_op(at, ACU_READ) : acu_u64(0),

@@ -36,18 +36,6 @@ static acu_op *refuse(const acu_planning *p, acu_status status, size_t i, const 
                        acui_value_words(&p->values[i], words), why);
 }
 
-static bool is_dense(const acu_tensor *t)
-{
-    acu_shape shape = acu_tensor_shape(t);
-    int64_t stride = 1;
-    for (int i = shape.rank - 1; i >= 0; i--) {
-        if (shape.dim[i] != 1 && acu_tensor_strides(t)[i] != stride)
-            return false;
-        stride *= shape.dim[i];
-    }
-    return true;
-}
-
 static bool computes(acu_dtype dtype, bool matrix)
 {
     return dtype == ACU_F32 || dtype == ACU_F64 ||
@@ -66,7 +54,7 @@ static acu_op *check_each(const acu_planning *p, int kind)
             return refuse(p, ACU_ERR_SHAPE, i, matrix   ? "must be a matrix"
                                                : either ? "must be a vector or a matrix"
                                                         : "must be a vector");
-        if (!is_dense(t))
+        if (!acu_tensor_dense(t))
             return refuse(p, ACU_ERR_INVALID, i, "must be dense (acu_dup makes a dense copy)");
     }
     return NULL;
@@ -150,7 +138,7 @@ static acu_op *check(const acu_planning *p, const request *r, acui_sparse *s)
     if (failed)
         return failed;
     const char *name = kinds[r->kind].name;
-    if (p->out.tensor && !is_dense(p->out.tensor))
+    if (p->out.tensor && !acu_tensor_dense(p->out.tensor))
         return acu_op_fail(ACU_ERR_INVALID, name, p->site, "%s: its result must go to a dense "
                            "tensor", name);
     for (size_t i = 0; p->out.tensor && i < kinds[r->kind].count; i++)

@@ -79,7 +79,7 @@ static acu_op *plan_norm(acu_planning *p)
 {
     const request *r = p->data;
     char words[ACUI_OPS_WORDS];
-    acu_op *failed = NULL, *weight, *bias = NULL;
+    acu_op *failed = NULL, *bias = NULL;
     const acu_tensor *x = acui_number_operand(p, name_of(r), 0, &failed);
     if (!x)
         return failed;
@@ -94,19 +94,22 @@ static acu_op *plan_norm(acu_planning *p)
     acui_lines_init(&params.rows, shape, shape.rank - 1, (const acu_tensor *[]){p->out.tensor, x},
                     2);
     params.inverse = 1 / (double)params.rows.count;
-    weight = parameter(p, name_of(r), 1, x, &params.weight);
-    if (acu_op_status(weight, NULL) != ACU_OK)
-        return weight;
+    acu_op *out = acui_result(p, name_of(r), dtype, shape); /* before its operands are taken */
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    acu_op *weight = parameter(p, name_of(r), 1, x, &params.weight);
     if (!r->rms)
         bias = parameter(p, name_of(r), 2, x, &params.bias);
-    acu_op *out = bias && acu_op_status(bias, NULL) != ACU_OK
-                      ? acu_op_retain(bias)
-                      : acui_result(p, name_of(r), dtype, shape);
-    if (acu_op_status(out, NULL) == ACU_OK)
+    if (acu_op_status(weight, NULL) != ACU_OK)
+        failed = acu_op_retain(weight);
+    else if (bias && acu_op_status(bias, NULL) != ACU_OK)
+        failed = acu_op_retain(bias);
+    if (!failed)
         return launch(p, name_of(r), &params, out, weight, bias);
+    acu_op_release(out);
     acu_op_release(weight);
     acu_op_release(bias);
-    return out;
+    return failed;
 }
 
 static acu_op *make(const request *r, acu_op *const *operands, size_t count, acu_site site)

@@ -15,30 +15,25 @@ typedef struct request {
     bool even;
 } request;
 
-/* Counts begin at 0. */
-static acu_op *zeros(acu_planning *p, const char *name, int64_t count)
+/* Counts begin at 0. Sets their stride. */
+static acu_op *zeros(acu_planning *p, const char *name, int64_t count, long long *stride)
 {
+    *stride = p->out.tensor ? acu_tensor_strides(p->out.tensor)[0] : 1;
     acu_op *out = acui_result_apart(p, name, ACU_I64, ACU_SHAPE(count));
     return acu_op_status(out, NULL) == ACU_OK ? acu_op_fill(out, acu_i64(0), p->site) : out;
 }
 
-/* `edges` is NULL for a bincount; it is of the type of computation. `scale`: bins to a unit, if
- * they are even. */
-static acu_op *launch(acu_planning *p, const char *name, const acu_tensor *x, acu_op *edges,
-                      int64_t count, double scale)
+/* Into `out`, of zeros. `edges` is NULL for a bincount; it is of the type of computation. `scale`:
+ * bins to a unit, if they are even. */
+static acu_op *launch(acu_planning *p, const char *name, const acu_tensor *x, acu_op *out,
+                      acu_op *edges, acui_histogram params)
 {
     acu_dtype dtype = acu_tensor_dtype(x);
     bool real = acu_dtype_kind_of(dtype) == ACU_KIND_FLOAT;
-    acui_histogram params = {
-        .elements = acu_tensor_elements(x), .count = count, .scale = scale, .dtype = (int)dtype};
-    params.stride = p->out.tensor ? acu_tensor_strides(p->out.tensor)[0] : 1;
+    params.elements = acu_tensor_elements(x);
+    params.dtype = (int)dtype;
     acui_layout(&params.index, &params.x, acu_tensor_shape(x), (const acu_tensor *[]){x}, 1);
     params.linear = acui_is_linear(&params.index, &params.x, 1);
-    acu_op *out = zeros(p, name, count);
-    if (acu_op_status(out, NULL) != ACU_OK) {
-        acu_op_release(edges);
-        return out;
-    }
     const acu_arg args[] = {
         acu_arg_op(out, ACU_UPDATE), acu_arg_op(acu_op_take(&p->values[0], p->site), ACU_READ),
         edges ? acu_arg_op(edges, ACU_READ) : acu_u64(0), acu_arg_struct(&params, sizeof params)};
@@ -58,7 +53,9 @@ static acu_op *plan_bincount(acu_planning *p)
     if (acu_dtype_kind_of(acu_tensor_dtype(x)) == ACU_KIND_FLOAT)
         return acu_op_fail(ACU_ERR_DTYPE, "bincount", p->site, "bincount takes integers, not %s",
                            acui_value_words(&p->values[0], words));
-    return launch(p, "bincount", x, NULL, r->count, 0);
+    acui_histogram params = {.count = r->count};
+    acu_op *out = zeros(p, "bincount", r->count, &params.stride);
+    return acu_op_status(out, NULL) == ACU_OK ? launch(p, "bincount", x, out, NULL, params) : out;
 }
 
 static acu_op *plan_histogram(acu_planning *p)
@@ -77,9 +74,7 @@ static acu_op *plan_histogram(acu_planning *p)
                            "%s: acu_histogram_by takes edges",
                            acui_value_words(&p->values[0], a));
     int64_t count = r->count;
-    if (r->even) {
-        edges = acu_op_linspace(dtype, r->low, r->high, r->count + 1, p->site);
-    } else {
+    if (!r->even) {
         given = acui_number_operand(p, "histogram", 1, &failed);
         if (!given)
             return failed;
@@ -91,11 +86,17 @@ static acu_op *plan_histogram(acu_planning *p)
                                acui_value_words(&p->values[0], a),
                                acui_value_words(&p->values[1], b));
         count = shape.dim[0] - 1;
-        edges = acu_op_take(&p->values[1], p->site); /* after which `given` may be gone */
     }
+    acui_histogram params = {.count = count};
+    acu_op *out = zeros(p, "histogram", count, &params.stride); /* before operands are taken */
+    if (acu_op_status(out, NULL) != ACU_OK)
+        return out;
+    edges = r->even ? acu_op_linspace(dtype, r->low, r->high, r->count + 1, p->site)
+                    : acu_op_take(&p->values[1], p->site);
     double scale = r->even ? (double)count / (r->high - r->low) : 0;
-    return launch(p, "histogram", x, acu_op_convert(edges, real ? ACU_F64 : ACU_I64, p->site),
-                  count, isfinite(scale) ? scale : 0);
+    params.scale = isfinite(scale) ? scale : 0;
+    edges = acu_op_convert(edges, real ? ACU_F64 : ACU_I64, p->site);
+    return launch(p, "histogram", x, out, edges, params);
 }
 
 acu_op *acu_op_bincount(acu_op *x, int64_t count, acu_site site)
