@@ -322,12 +322,12 @@ acu_status acu_explain(acu_future *future, acu_explain_form form, char *text, si
     const char *outcome = state != ACUI_FUTURE_DONE   ? "in flight"
                           : future->status == ACU_OK ? "complete"
                                                      : acu_status_name(future->status);
-    pthread_mutex_lock(&s->record->lock);
+    acui_record_lock(s->record);
     if (form == ACU_EXPLAIN_TEXT)
         print_record(&out, s, outcome);
     else
         dot_record(&out, s->record);
-    pthread_mutex_unlock(&s->record->lock);
+    acui_record_unlock(s->record);
     if (needed)
         *needed = out.needed + 1;
     return ACU_OK;
@@ -346,7 +346,7 @@ acu_status acu_future_times(acu_future *future, acu_times *times)
     if (found != ACU_OK)
         return found;
     acui_record *record = s->record;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     acu_times all = {
         .composed = record->composed, .planned = record->planned, .over = record->over};
     for (const acui_task_record *part = record->parts; part; part = part->next) {
@@ -359,7 +359,7 @@ acu_status acu_future_times(acu_future *future, acu_times *times)
         all.ended = part->ended > all.ended ? part->ended : all.ended;
         all.device += part->ended - part->began;
     }
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
     if (!all.over) /* it was given up, and is still on its way */
         return ACU_NOT_READY;
     return acui_struct_write(times, &all, sizeof all, __func__);

@@ -12,7 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM = 1504 }; /* bytes of a record with its first pieces: a size that the cache keeps */
+enum {
+    ROOM = 1504, /* bytes of a record with its first pieces: a size that the cache keeps */
+    FEW = 8      /* parts that are found without a table */
+};
 
 /* Submissions with a record that are not over, and the number of the last part. Relaxed. */
 static _Atomic(uint32_t) flying;
@@ -108,9 +111,9 @@ static uint32_t slot_of(const acui_record *record, const acui_point *point)
 /* Room in the table for one part more: at most half of it is full. False: no memory. */
 static bool grow_table(acui_record *record)
 {
-    if (2 * (uint32_t)record->count < record->room)
+    if (record->count < FEW || 2 * (uint32_t)record->count < record->room)
         return true;
-    uint32_t room = record->room ? 2 * record->room : 16;
+    uint32_t room = record->room ? 2 * record->room : 4 * FEW;
     acui_task_record **table = ACUI_ARENA_ARRAY(&record->arena, acui_task_record *, room);
     if (!table)
         return false;
@@ -193,7 +196,8 @@ static void record_part(acui_record *record, acui_task *task)
         record_run(&record->arena, part, run);
     *record->end = part;
     record->end = &part->next;
-    record->table[slot_of(record, part->point)] = part;
+    if (record->room)
+        record->table[slot_of(record, part->point)] = part;
     task->record = part;
 }
 
@@ -202,10 +206,10 @@ void acui_record_tasks(acui_submission *submission, acui_task *tasks)
     acui_record *record = submission->record;
     if (!record)
         return;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     for (; tasks; tasks = tasks->next)
         record_part(record, tasks);
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 /* ---- what the parts come behind ---- */
@@ -213,8 +217,14 @@ void acui_record_tasks(acui_submission *submission, acui_task *tasks)
 /* The part of that point; NULL: it is of another submission, or there was no memory. */
 static const acui_task_record *find_part(const acui_record *record, const acui_point *point)
 {
-    bool own = record->room && point->owner == record->number;
-    return own ? record->table[slot_of(record, point)] : NULL;
+    if (point->owner != record->number)
+        return NULL;
+    if (record->room)
+        return record->table[slot_of(record, point)];
+    const acui_task_record *part = record->parts;
+    while (part && part->point != point)
+        part = part->next;
+    return part;
 }
 
 /* What is loaded when that point is over, for one of the task's operations. */
@@ -269,7 +279,7 @@ void acui_record_waits(acui_task *tasks)
     if (!record)
         return;
     uint64_t now = acui_now();
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     record->number = tasks->point->owner;
     for (acui_task *task = tasks; task; task = task->next) {
         acui_task_record *part = task->record;
@@ -280,7 +290,7 @@ void acui_record_waits(acui_task *tasks)
         for (size_t i = 0; part->waits && i < task->dependency_count; i++)
             record_wait(record, task, &part->waits[part->wait_count++], &task->dependencies[i]);
     }
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 /* They are looked for in their order, but for a few at a time that come again. */
@@ -301,13 +311,13 @@ void acui_record_wait(const acui_task *task, const acui_point *point, uint64_t s
     if (!task->record)
         return;
     acui_record *record = task->submission->record;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     acui_wait_record *entry = find_wait(task->record, point);
     if (entry) {
         entry->how = how;
         entry->stream = stream;
     }
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 /* ---- how the parts went to the device ---- */
@@ -328,7 +338,7 @@ void acui_record_run(const acui_task *task, const acui_run *run, const acui_run_
     if (!task->record)
         return;
     acui_record *record = task->submission->record;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     acui_run_record *entry = find_run(task->record, run->nodes[0]->position);
     if (entry) {
         entry->issued = true;
@@ -337,7 +347,7 @@ void acui_record_run(const acui_task *task, const acui_run *run, const acui_run_
         entry->set = how->set;
         entry->streams = how->streams;
     }
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 void acui_record_issue(const acui_task *task)
@@ -345,10 +355,10 @@ void acui_record_issue(const acui_task *task)
     if (!task->record)
         return;
     acui_record *record = task->submission->record;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     task->record->issuer = acui_thread_id();
     task->record->issue = acui_now();
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 void acui_record_issued(const acui_task *task, size_t count)
@@ -356,14 +366,14 @@ void acui_record_issued(const acui_task *task, size_t count)
     if (!task->record)
         return;
     acui_record *record = task->submission->record;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     task->record->issued = acui_now();
     task->record->together = count;
     if (task->stream) {
         task->record->stream = task->stream->id;
         task->record->signal = task->number;
     }
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 /* ---- the end ---- */
@@ -375,11 +385,11 @@ void acui_record_task_over(const acui_task *task)
     acui_record *record = task->submission->record;
     uint64_t now = acui_now();
     acui_ran ran = acui_timing_read(task, now);
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     task->record->over = now;
     task->record->began = ran.began;
     task->record->ended = ran.ended;
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 void acui_record_planned(const acui_submission *submission)
@@ -387,9 +397,9 @@ void acui_record_planned(const acui_submission *submission)
     acui_record *record = submission->record;
     if (!record)
         return;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     record->planned = acui_now();
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 void acui_record_children(const acui_submission *submission)
@@ -397,13 +407,13 @@ void acui_record_children(const acui_submission *submission)
     acui_record *record = submission->record;
     if (!record)
         return;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     for (acui_child_record *entry = record->children; entry; entry = entry->next) {
         entry->failed = entry->child->failed;
         entry->turn = acui_child_turn(entry->child);
         entry->child = NULL;
     }
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 void acui_record_over(const acui_submission *submission)
@@ -411,12 +421,12 @@ void acui_record_over(const acui_submission *submission)
     acui_record *record = submission->record;
     if (!record)
         return;
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     record->over = acui_now();
     record->status = submission->order.failed   ? submission->order.status
                      : acui_gave_up(submission) ? ACU_ERR_CANCELLED
                                                 : ACU_OK;
     record->flying_then = atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed) - 1;
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
     acui_trace_record_put(record);
 }

@@ -101,14 +101,14 @@ typedef struct acui_task_record {
 } acui_task_record;
 
 typedef struct acui_record {
-    pthread_mutex_t lock; /* a leaf; taken under the order lock too */
+    pthread_mutex_t lock; /* a leaf; taken under the order lock too; by acui_record_lock only */
     acui_arena arena;
     acui_task_record *parts, **end;
     int count;
     acui_child_record *children, **children_end; /* that parts are in; those around come first */
     int child_count;
-    acui_task_record **table; /* the parts by their points: open addressing, a power of two in */
-    uint32_t room;            /* size */
+    acui_task_record **table; /* many parts by their points: open addressing, a power of two in */
+    uint32_t room;            /* size; 0: they are few */
     _Atomic(uint32_t) refs;   /* the submission's, and the trace's */
     acui_trace_record traced; /* for the trace */
     bool asked;               /* by the program, for acu_explain; else it is for the trace */
@@ -134,6 +134,21 @@ static inline bool acui_record_asked(const acui_submission *submission)
 
 acui_record *acui_record_new(const acu_submit_options *options); /* NULL: no memory (record set) */
 void acui_record_put(acui_record *record);                       /* a reference; NULL is fine */
+
+/* The program may look at a record that it asked for at any time. One that is for the trace is read
+ * when it is over; until then each piece of it is one thread's at a time: what is planned the
+ * planning thread's, a part its issuer's and then the thread's that sees its end. */
+static inline void acui_record_lock(acui_record *record)
+{
+    if (record->asked)
+        pthread_mutex_lock(&record->lock);
+}
+
+static inline void acui_record_unlock(acui_record *record)
+{
+    if (record->asked)
+        pthread_mutex_unlock(&record->lock);
+}
 
 /* These do nothing for tasks that have no record. */
 void acui_record_tasks(acui_submission *submission, acui_task *tasks); /* the tasks were made */

@@ -221,12 +221,12 @@ static acui_record *record_of(acui_trace_record *traced)
 static void write_record(acui_trace_record *traced, acui_trace_out *out)
 {
     acui_record *record = record_of(traced);
-    pthread_mutex_lock(&record->lock);
+    acui_record_lock(record);
     write_submission(out, record);
     for (const acui_task_record *part = record->parts; part; part = part->next)
         if (part->entered)
             write_part(out, record, part);
-    pthread_mutex_unlock(&record->lock);
+    acui_record_unlock(record);
 }
 
 static void drop_record(acui_trace_record *traced)
