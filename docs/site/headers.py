@@ -26,7 +26,7 @@ def without_cxx(text):
         if word[0] in ("if", "ifdef", "ifndef"):
             skipping.append({"__cplusplus": "yes", "!__cplusplus": "no"}.get(
                 ("!" if word[0] == "ifndef" else "") + word[1], ""))
-            if skipping[-1] or word[1].endswith("_H"):
+            if skipping[-1] or word[1].endswith(("_H", "_HPP", "_CUH")):
                 continue
         elif word[0] == "else" and skipping and skipping[-1]:
             skipping[-1] = "no" if skipping[-1] == "yes" else "yes"
@@ -34,7 +34,7 @@ def without_cxx(text):
         elif word[0] == "endif" and skipping:
             if skipping.pop() or not skipping:
                 continue
-        if "yes" in skipping or word[0] == "include" or re.match(r"#define ACUDA_\w+_H$", line):
+        if "yes" in skipping or word[0] == "include" or re.match(r"#define ACUDA_\w+_(H|HPP|CUH)$", line):
             continue
         if line in ("ACU_BEGIN", "ACU_END"):
             continue

@@ -79,7 +79,7 @@ ACU_API acu_status acu_trace_stop(void);
 typedef struct acu_trace_statistics {
     size_t size;      /* sizeof(acu_trace_statistics), set by the caller */
     bool on;
-    uint64_t records; /* written: submissions, callbacks, waits */
+    uint64_t records; /* written: submissions, parts of them, callbacks, waits, loads and such */
     uint64_t dropped; /* left out, because the thread could not keep pace or there was no memory */
     uint64_t timed;   /* parts that got timing events */
     uint64_t bytes;   /* written to all files, also to those deleted since */

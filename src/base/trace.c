@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The trace that is on. Records wait in a list, which is bounded, until the trace's thread writes
- * them: some ten milliseconds later. While there are any it looks for itself, so that
- * a thread that submits seldom has to wake it: that takes longer than to make a record. It starts
- * with the first record, and ends with the trace or with the last close.
+ * The trace that is on. Records wait in a buffer, behind each other, until the trace's thread
+ * writes them: some ten milliseconds later. They are copies: memory that another core frees would
+ * have to be fetched from there by the thread that submits next. While there are any the thread
+ * looks for itself, so that a thread that submits seldom has to wake it: that takes longer than to
+ * make a record. It starts with the first record, and ends with the trace or with the last close.
  *
- * Locks: `control` for starting and stopping, which may block; `lock` for the list, a leaf. The
- * thread alone has `out` while it runs.
+ * Locks: `control` for starting and stopping, which may block; `lock` for the buffer, a leaf. The
+ * thread alone has `out` while it runs, and the buffer that it has taken.
  */
 #include "base/trace.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fork.h"
@@ -25,8 +27,8 @@
 #include <unistd.h>
 
 enum {
-    MOST = 8192,        /* records that wait */
-    SOON = 2048,        /* so many are written without waiting for more */
+    MOST = 4 << 20,     /* bytes of records that wait; few of these pages are ever touched */
+    SOON = MOST / 4,    /* so many are written without waiting for more */
     ENCODED = 64 * 1024 /* bytes that are encoded before they are written to the file */
 };
 #define PERIOD ACU_MS(10) /* short, so that little is left to do at the end, when the program waits
@@ -43,15 +45,21 @@ static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    acui_trace_record *first, **end;
-    size_t count;
+    char *room, *taken; /* entries that wait; those that the thread writes, or did. NULL: none */
+    size_t used;
+    bool hasty;   /* the thread was told that there are many */
     bool begun;   /* a trace is on, for acu_trace_stop; changed under `control` too */
     bool running; /* the thread is there, and its list is looked at */
     bool idle;    /* it waits to be told of a record */
     bool stop;
     pthread_t thread;
     uint64_t records;
-} trace = {.lock = PTHREAD_MUTEX_INITIALIZER, .end = &trace.first};
+} trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+typedef struct entry {
+    acui_trace_write_fn write;
+    size_t bytes; /* with itself; the record is behind it */
+} entry;
 
 static acui_trace_out out = {.fd = -1};
 
@@ -66,7 +74,7 @@ static struct { /* relaxed: a thread that reads an old piece of time lets one mo
 
 /* ---- what comes in ---- */
 
-void acui_trace_lose(void)
+static void lose(void)
 {
     atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
 }
@@ -93,47 +101,56 @@ void acui_trace_set_sample(acui_trace_sample fn)
 
 static void *run(void *unused);
 
-void acui_trace_push(acui_trace_record *record)
+/* Lock held. False: no memory, or no thread. */
+static bool start(void)
 {
-    record->next = NULL;
+    if (!trace.room)
+        trace.room = acui_alloc_raw(MOST);
+    if (!trace.taken)
+        trace.taken = acui_alloc_raw(MOST);
+    return trace.running = trace.room && trace.taken &&
+                           acui_thread_start(&trace.thread, "acuda-trace", run);
+}
+
+void *acui_trace_get(acui_trace_write_fn write, size_t bytes)
+{
+    bytes = (sizeof(entry) + bytes + 7) & ~(size_t)7;
     pthread_mutex_lock(&trace.lock);
-    bool taken = acui_tracing() && trace.count < MOST;
-    if (taken && !trace.running) { /* else `rest` ends it, or goes through the list once it has */
-        trace.running = acui_thread_start(&trace.thread, "acuda-trace", run);
-        taken = trace.running;
+    /* If it runs, `rest` ends it, or goes through the buffer once it has. */
+    if (!acui_tracing() || (!trace.running && !start()) || bytes > MOST - trace.used) {
+        pthread_mutex_unlock(&trace.lock);
+        lose();
+        return NULL;
     }
-    if (taken) {
-        *trace.end = record;
-        trace.end = &record->next;
-        trace.count++;
-        if (trace.idle || trace.count == SOON)
-            pthread_cond_signal(&trace.wake);
-        trace.idle = false; /* once is enough */
-    }
+    entry *e = (entry *)(void *)(trace.room + trace.used);
+    *e = (entry){.write = write, .bytes = bytes};
+    trace.used += bytes;
+    return e + 1;
+}
+
+void acui_trace_put(void)
+{
+    bool many = trace.used >= SOON && !trace.hasty;
+    if (trace.idle || many)
+        pthread_cond_signal(&trace.wake);
+    trace.hasty |= many;
+    trace.idle = false; /* once is enough */
     pthread_mutex_unlock(&trace.lock);
-    if (!taken) {
-        acui_trace_lose();
-        record->drop(record);
-    }
 }
 
 /* ---- the thread ---- */
 
 /* Writes the records, then a sample. Returns how many of them got into the file's buffer. */
-static uint64_t write_all(acui_trace_record *record)
+static uint64_t write_all(const char *at, size_t bytes)
 {
     uint64_t written = 0;
     char reason[64];
-    while (record) {
-        acui_trace_record *next = record->next;
-        if (!out.failure) {
-            record->write(record, &out);
-            written++;
-        }
-        record->drop(record);
+    for (const char *end = at + bytes; at < end && !out.failure; written++) {
+        const entry *e = (const entry *)(const void *)at;
+        e->write(e + 1, &out);
         if (out.pb.used >= ENCODED || out.file_bytes + out.pb.used >= out.max_bytes)
             acui_trace_write(&out);
-        record = next;
+        at += e->bytes;
     }
     acui_trace_sample then = atomic_load_explicit(&sample, memory_order_relaxed);
     if (then && written)
@@ -150,12 +167,14 @@ static uint64_t write_all(acui_trace_record *record)
 /* What waits now. Lock held, given up meanwhile. */
 static void write_waiting(void)
 {
-    acui_trace_record *first = trace.first;
-    trace.first = NULL;
-    trace.end = &trace.first;
-    trace.count = 0;
+    char *room = trace.room;
+    size_t used = trace.used;
+    trace.room = trace.taken;
+    trace.taken = room;
+    trace.used = 0;
+    trace.hasty = false;
     pthread_mutex_unlock(&trace.lock);
-    uint64_t written = write_all(first);
+    uint64_t written = write_all(room, used);
     pthread_mutex_lock(&trace.lock);
     trace.records += written;
 }
@@ -166,14 +185,14 @@ static void *run(void *unused)
     pthread_mutex_lock(&trace.lock);
     while (!trace.stop) {
         uint64_t deadline = acui_deadline(PERIOD);
-        while (!trace.stop && trace.count < SOON &&
+        while (!trace.stop && trace.used < SOON &&
                acui_cond_wait_until(&trace.wake, &trace.lock, deadline))
             ;
-        if (trace.first) {
+        if (trace.used) {
             write_waiting();
             continue;
         }
-        while (!trace.stop && !trace.first) {
+        while (!trace.stop && !trace.used) {
             trace.idle = true;
             pthread_cond_wait(&trace.wake, &trace.lock);
         }
@@ -193,11 +212,14 @@ static void rest(void)
         pthread_mutex_unlock(&trace.lock);
         pthread_join(trace.thread, NULL);
         pthread_mutex_lock(&trace.lock);
-        while (trace.first)
+        while (trace.used)
             write_waiting();
         trace.running = trace.stop = false;
         acui_pb_free(&out.pb); /* all of it is written */
     }
+    acui_free(trace.room);
+    acui_free(trace.taken);
+    trace.room = trace.taken = NULL;
     pthread_mutex_unlock(&trace.lock);
 }
 
@@ -217,10 +239,8 @@ static void in_child(void)
     pthread_mutex_init(&control, NULL);
     pthread_mutex_init(&trace.lock, NULL);
     acui_cond_init(&trace.wake);
-    trace.begun = trace.running = trace.stop = trace.idle = false;
-    trace.first = NULL;
-    trace.end = &trace.first;
-    trace.count = 0;
+    trace.begun = trace.running = trace.stop = trace.idle = trace.hasty = false;
+    trace.used = 0;
     if (out.fd >= 0)
         close(out.fd);
     out.fd = -1;

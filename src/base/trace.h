@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The trace (acuda/trace.h). Whoever has something to tell pushes a record; a thread of the trace's
+ * The trace (acuda/trace.h). Whoever has something to tell makes a record; a thread of the trace's
  * writes records as packets of Perfetto's. It is in the library, not beside it: what it tells is
  * known only inside the engine, the encoder is a page, and with the trace off it costs one relaxed
  * load for each submission.
@@ -33,15 +33,13 @@ static inline bool acui_tracing(void)
 
 typedef struct acui_trace_out acui_trace_out;
 
-/* A record. The trace has it from when it is pushed until it calls `drop`, on whatever thread. */
-typedef struct acui_trace_record {
-    struct acui_trace_record *next;
-    void (*write)(struct acui_trace_record *record, acui_trace_out *out); /* the trace's thread */
-    void (*drop)(struct acui_trace_record *record);
-} acui_trace_record;
+/* A record of so many bytes: memory for it, aligned as a uint64_t, which is to be filled in at once
+ * and given back with acui_trace_put, as meanwhile no other thread can tell anything. `write` gets
+ * it later, on the trace's thread. NULL: it is left out, and counted. */
+typedef void (*acui_trace_write_fn)(const void *record, acui_trace_out *out);
+void *acui_trace_get(acui_trace_write_fn write, size_t bytes);
+void acui_trace_put(void);
 
-void acui_trace_push(acui_trace_record *record);
-void acui_trace_lose(void);  /* there was no memory for a record */
 bool acui_trace_timed(void); /* whether one more part may have timing events */
 
 /* Called by the thread when it has written records, to write counters; set once. */

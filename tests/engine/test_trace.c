@@ -414,6 +414,41 @@ static void together(void **state)
     test_leaks_none();
 }
 
+/* A completion may be taken while another thread is still planning what was given up. */
+static void given_up(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    options.runtime_thread = true;
+    acu_device *device;
+    acu_queue *queue;
+    assert_works(acu_open(&options, &device));
+    assert_works(acu_queue_create(NULL, &queue));
+    acu_tensor *x = zeros(device);
+    assert_works(acu_trace_start(path, &timed));
+    for (int i = 0; i < 300; i++) {
+        acu_submit_options how = {.size = sizeof how, .queue = queue, .name = "gone"};
+        acu_future *future;
+        acu_completion done;
+        size_t count;
+        assert_works(acu_submit(device, acu_fill(x, acu_u32(1)), &how, &future));
+        assert_works(acu_future_cancel(future));
+        assert_works(acu_queue_wait(queue, &done, 1, &count, ACU_FOREVER));
+        acu_future_release(done.future);
+        acu_future_release(future);
+    }
+    assert_works(acu_trace_stop());
+    pf_trace trace = pf_read(path);
+    int taken = 0;
+    for (const pf_event *e = NULL; (e = pf_find(&trace, NULL, "taken from a queue", e));)
+        taken += e->type == PF_BEGIN;
+    assert_int_equal(taken, 300);
+    pf_free(&trace);
+    acu_tensor_release(x);
+    acu_queue_release(queue);
+    test_close(device);
+}
+
 /* ---- files ---- */
 
 static void rotation(void **state)
@@ -590,7 +625,7 @@ int main(int argc, char **argv)
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(contents), IN_FOLDER(several), IN_FOLDER(together), cmocka_unit_test(times),
-        IN_FOLDER(off), IN_FOLDER(budget), IN_FOLDER(preparations),
+        IN_FOLDER(given_up), IN_FOLDER(off), IN_FOLDER(budget), IN_FOLDER(preparations),
         IN_FOLDER(thread_that_ended),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};

@@ -19,7 +19,7 @@ void acui_submission_put(acui_submission *submission)
     acui_fault_release(submission->order.fault);
     acui_fault_release(submission->given_up_fault);
     acui_fault_release(submission->planning.out_of_order_fault);
-    acui_record_put(submission->record);
+    acui_record_free(submission->record);
     acui_free(submission);
 }
 

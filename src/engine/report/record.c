@@ -23,8 +23,7 @@ static _Atomic(uint64_t) last_part;
 
 acui_record *acui_record_new(const acu_submit_options *options)
 {
-    /* Not zeroed as a whole: the thread that writes traces has freed it, on another core, so each
-     * line that is touched comes from there. What is taken of the arena is written at once. */
+    /* Not zeroed as a whole: what is taken of the arena is written at once. */
     acui_record *record = acui_alloc_raw(ROOM);
     if (!record) {
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain a submission");
@@ -36,7 +35,6 @@ acui_record *acui_record_new(const acu_submit_options *options)
     acui_arena_begin(&record->arena, (char *)record + used, ROOM - used);
     record->end = &record->parts;
     record->children_end = &record->children;
-    atomic_store_explicit(&record->refs, 1, memory_order_relaxed);
     record->asked = options->explain;
     record->thread = acui_thread_id();
     record->flying = atomic_fetch_add_explicit(&flying, 1, memory_order_relaxed) + 1;
@@ -46,9 +44,9 @@ acui_record *acui_record_new(const acu_submit_options *options)
     return record;
 }
 
-void acui_record_put(acui_record *record)
+void acui_record_free(acui_record *record)
 {
-    if (!record || !acui_refs_drop(&record->refs))
+    if (!record)
         return;
     if (!record->over) /* its submission was refused */
         atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed);
@@ -428,5 +426,5 @@ void acui_record_over(const acui_submission *submission)
                                                 : ACU_OK;
     record->flying_then = atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed) - 1;
     acui_record_unlock(record);
-    acui_trace_record_put(record);
+    acui_trace_submission(record);
 }

@@ -109,8 +109,6 @@ typedef struct acui_record {
     int child_count;
     acui_task_record **table; /* many parts by their points: open addressing, a power of two in */
     uint32_t room;            /* size; 0: they are few */
-    _Atomic(uint32_t) refs;   /* the submission's, and the trace's */
-    acui_trace_record traced; /* for the trace */
     bool asked;               /* by the program, for acu_explain; else it is for the trace */
     uint64_t number;          /* of the submission, as `owner` of a point; 0: it has no tasks */
     char name[ACUI_OP_NAME];  /* of the submission; "": none */
@@ -133,7 +131,7 @@ static inline bool acui_record_asked(const acui_submission *submission)
 }
 
 acui_record *acui_record_new(const acu_submit_options *options); /* NULL: no memory (record set) */
-void acui_record_put(acui_record *record);                       /* a reference; NULL is fine */
+void acui_record_free(acui_record *record);                      /* NULL is fine */
 
 /* The program may look at a record that it asked for at any time. One that is for the trace is read
  * when it is over; until then each piece of it is one thread's at a time: what is planned the
@@ -177,7 +175,7 @@ acui_ran acui_timing_read(const acui_task *task, uint64_t over);
 void acui_timer_drop(acu_device *device); /* entered, or lost, and about to go */
 
 /* ---- trace.c: records for the trace ---- */
-void acui_trace_record_put(acui_record *record); /* it is over */
+void acui_trace_submission(const acui_record *record); /* it is over */
 /* From `from` until now this thread did something for the future: `what` is "callback" or the name
  * of a waiting function. NULL: for no future in particular. */
 void acui_trace_span(const char *what, acu_future *future, uint64_t from);

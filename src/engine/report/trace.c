@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records for the trace (base/trace.h): of a submission that is over, from its record; and of what
- * threads do for futures besides. */
-#include "base/alloc.h"
+/* Records for the trace (base/trace.h): of a submission that is over and of its parts, from its
+ * record, with all that is shown and no more; and of what threads do for futures besides. They are
+ * made by the thread that completes it, and written by the trace's. */
 #include "base/text.h"
 #include "engine/future.h"
 #include "engine/report/record.h"
@@ -10,15 +10,38 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* ---- a submission ---- */
+/* ---- records ---- */
 
-static const acui_node_record *subject_of(const acui_task_record *part)
-{
-    const acui_node_record *node = part->nodes, *end = node + part->node_count;
-    while (node < end && node->first && node + 1 < end)
-        node++;
-    return node < end ? node : NULL;
-}
+enum { TEXT = ACUI_OP_NAME + 112 }; /* of a text at most */
+
+typedef struct told_submission {
+    uint64_t number, composed, planned, over;
+    uint32_t flying, flying_then, parts;
+    pid_t thread;
+    acu_status status;
+    char name[ACUI_OP_NAME];
+} told_submission;
+
+typedef struct told_wait {
+    uint64_t from;  /* the track of what was waited for; 0: it has none */
+    uint64_t owner; /* its submission */
+    const char *file, *why;
+    int line;
+    uint32_t loaded; /* where it says what is loaded, behind the part; 0: nothing, or not known */
+    acui_how how;
+} told_wait;
+
+typedef struct told_part {
+    uint64_t submission, id, stream;
+    uint64_t entered, issue, issued, began, ended, over;
+    const char *kind, *as, *file, *name;
+    int line, device, number;
+    uint32_t more; /* operations besides the one whose name it has */
+    pid_t issuer;
+    bool spared;
+    size_t wait_count;
+    told_wait waits[]; /* and behind them text */
+} told_part;
 
 /* Not before `least`: a part that never was issued, or ran on no device, has no such time. */
 static uint64_t at_least(uint64_t time, uint64_t least)
@@ -32,50 +55,40 @@ static void slice(acui_trace_out *out, const acui_trace_event *event, uint64_t e
     acui_trace_end(out, event->track, at_least(end, event->at));
 }
 
-static const char *reason(const acui_wait_record *wait, char *text, size_t bytes)
-{
-    if (wait->memory)
-        return "memory";
-    if (wait->load) {
-        snprintf(text, bytes, "loading%s%s", wait->loaded ? " " : "",
-                 wait->loaded ? wait->loaded : "");
-        return text;
-    }
-    return wait->data ? "reads what that wrote"
-                      : wait->wished ? "was to come later" : "overwrites what that uses";
-}
-
 /* Arrows are numbered by both ends. */
-static uint64_t arrow(uint64_t from, const acui_task_record *to)
+static uint64_t arrow(uint64_t from, const told_part *to)
 {
     return from ? (from * UINT64_C(0x9e3779b97f4a7c15)) ^ to->id : 0;
 }
 
+static const char *reason(const told_part *part, const told_wait *wait, char *text, size_t bytes)
+{
+    if (!wait->loaded)
+        return wait->why;
+    snprintf(text, bytes, "%s %s", wait->why, (const char *)part + wait->loaded);
+    return text;
+}
+
 /* What the part came behind: an instant for each, at the time it was entered, with an arrow from
- * the part or the other submission that it waited for. What was over by then is left out. */
-static void write_waits(acui_trace_out *out, uint64_t track, const acui_task_record *part)
+ * the part or the other submission that it waited for. */
+static void write_waits(acui_trace_out *out, uint64_t track, const told_part *part)
 {
     static const char *const how[] = {"not issued", "over",  "on the same stream",
                                       "implied",    "event", "on the host"};
-    const acui_wait_record *end = part->waits + part->wait_count;
-    for (const acui_wait_record *wait = part->waits; wait < end; wait++) {
-        if (wait->how == ACUI_HOW_OVER)
-            continue;
-        uint64_t from = wait->part    ? acui_track(ACUI_TRACK_PART, wait->part->id)
-                        : wait->owner ? acui_track(ACUI_TRACK_SUBMISSION, wait->owner)
-                                      : 0;
-        uint64_t number = arrow(from, part);
+    const told_wait *end = part->waits + part->wait_count;
+    for (const told_wait *wait = part->waits; wait < end; wait++) {
+        uint64_t number = arrow(wait->from, part);
         if (number) {
-            if (!wait->part) /* its own record may come later than this one */
-                acui_trace_track(out, from, "submissions", true);
-            acui_trace_instant(out, &(acui_trace_event){.track = from, .at = part->entered,
+            if (wait->from >> 56 == ACUI_TRACK_SUBMISSION) /* its own record may come later */
+                acui_trace_track(out, wait->from, "submissions", true);
+            acui_trace_instant(out, &(acui_trace_event){.track = wait->from, .at = part->entered,
                                                         .name = "awaited", .flow = number});
         }
         char text[192];
-        const acui_trace_note notes[] = {{.name = "why",
-                                          .text = reason(wait, text, sizeof text)},
-                                         {.name = "how", .text = how[wait->how]},
-                                         {.name = "submission", .number = wait->owner}};
+        const acui_trace_note notes[] = {
+            {.name = "why", .text = reason(part, wait, text, sizeof text)},
+            {.name = "how", .text = how[wait->how]},
+            {.name = "submission", .number = wait->owner}};
         acui_trace_instant(out, &(acui_trace_event){.track = track, .at = part->entered,
                                                     .name = "behind", .file = wait->file,
                                                     .line = wait->line, .flow_to = number,
@@ -84,8 +97,7 @@ static void write_waits(acui_trace_out *out, uint64_t track, const acui_task_rec
 }
 
 /* On the track of the stream, if the device's times are known; a stream runs one part at a time. */
-static void write_device(acui_trace_out *out, const acui_task_record *part,
-                         const acui_trace_event *like)
+static void write_device(acui_trace_out *out, const told_part *part, const acui_trace_event *like)
 {
     char name[64];
     snprintf(name, sizeof name, "device %d stream %llu", part->device,
@@ -97,44 +109,9 @@ static void write_device(acui_trace_out *out, const acui_task_record *part,
     slice(out, &event, part->ended);
 }
 
-static const char *served(const acui_task_record *part)
-{
-    if (part->host)
-        return "host";
-    if (part->together > 1)
-        return "one graph with others";
-    return part->runs && part->runs->hit ? "executable graph" : "direct";
-}
-
-/* What a part does: its first operation's kind and name, and how many there are besides. */
-typedef struct summary {
-    const char *kind;
-    char name[ACUI_OP_NAME + 32];
-} summary;
-
-static summary sum_up(const acui_task_record *part)
-{
-    static const char *const kinds[] = {
-#define ACU_X(id, name, counted) name,
-        ACUI_NODES(ACU_X)
-#undef ACU_X
-    };
-    const acui_node_record *subject = subject_of(part);
-    summary s = {.kind = subject ? kinds[subject->kind] : "nothing"};
-    acui_text_copy(s.name, sizeof s.name, subject ? subject->name : "nothing");
-    const acui_node_record *end = part->nodes + part->node_count;
-    for (const acui_node_record *node = subject; node && node < end; node++)
-        if (node->kind != subject->kind)
-            s.kind = "several";
-    unsigned more = subject ? (unsigned)(end - subject) - 1 : 0;
-    if (more)
-        snprintf(s.name, sizeof s.name, "%s and %u more", subject->name, more);
-    return s;
-}
-
 /* What became of the part: it waited, was issued, was on the device or on its way there, and ended
  * before that was noticed. */
-static void write_stages(acui_trace_out *out, uint64_t track, const acui_task_record *part)
+static void write_stages(acui_trace_out *out, uint64_t track, const told_part *part)
 {
     uint64_t end = at_least(part->over, part->entered);
     uint64_t issue = part->issue ? part->issue : end;
@@ -153,26 +130,23 @@ static void write_stages(acui_trace_out *out, uint64_t track, const acui_task_re
     slice(out, &(acui_trace_event){.track = track, .at = ended, .name = "to be noticed"}, end);
 }
 
-static void write_part(acui_trace_out *out, const acui_record *record, const acui_task_record *part)
+static void write_part(const void *record, acui_trace_out *out)
 {
-    const acui_node_record *node = subject_of(part);
-    const summary does = sum_up(part);
+    const told_part *part = record;
+    char name[TEXT + 32];
+    snprintf(name, sizeof name, part->more ? "%s and %u more" : "%s", part->name, part->more);
     const acui_trace_note notes[] = {
-        {.name = "submission", .number = record->number},
+        {.name = "submission", .number = part->submission},
         {.name = "part", .number = (uint64_t)part->number},
-        {.name = "kind", .text = does.kind},
-        {.name = "issued as", .text = served(part)},
+        {.name = "kind", .text = part->kind},
+        {.name = "issued as", .text = part->as},
         {.name = "device", .number = (uint64_t)part->device},
         {.name = "stream", .number = part->stream},
         {.name = part->ended ? "device_ns" : "not timed",
          .number = part->ended ? part->ended - part->began : 1}};
     acui_trace_event event = {.track = acui_track(ACUI_TRACK_PART, part->id), .at = part->entered,
-                              .name = does.name, .notes = notes,
+                              .name = name, .file = part->file, .line = part->line, .notes = notes,
                               .note_count = part->ended || part->spared ? 7 : 6};
-    if (node && node->site.file) {
-        event.file = node->site.file;
-        event.line = node->site.line;
-    }
     acui_trace_track(out, event.track, "parts", true);
     acui_trace_begin(out, &event);
     write_stages(out, event.track, part);
@@ -186,103 +160,23 @@ static void write_part(acui_trace_out *out, const acui_record *record, const acu
     }
 }
 
-static const char *name_of(const acui_record *record)
+static void write_submission(const void *record, acui_trace_out *out)
 {
-    const acui_node_record *node = record->parts ? subject_of(record->parts) : NULL;
-    return record->name[0] ? record->name : node ? node->name : "submission";
-}
-
-static void write_submission(acui_trace_out *out, const acui_record *record)
-{
-    const acui_trace_note notes[] = {{.name = "submission", .number = record->number},
-                                     {.name = "parts", .number = (uint64_t)record->count},
-                                     {.name = "status", .text = acu_status_name(record->status)}};
-    acui_trace_event event = {.track = acui_track(ACUI_TRACK_SUBMISSION, record->number),
-                              .at = record->composed,
-                              .name = name_of(record),
-                              .notes = notes,
-                              .note_count = 3};
+    const told_submission *s = record;
+    const acui_trace_note notes[] = {{.name = "submission", .number = s->number},
+                                     {.name = "parts", .number = s->parts},
+                                     {.name = "status", .text = acu_status_name(s->status)}};
+    acui_trace_event event = {.track = acui_track(ACUI_TRACK_SUBMISSION, s->number),
+                              .at = s->composed, .name = s->name, .notes = notes, .note_count = 3};
     acui_trace_track(out, event.track, "submissions", true);
     acui_trace_begin(out, &event);
-    slice(out, &(acui_trace_event){.track = event.track, .at = record->composed, .name = "plan"},
-          record->planned);
-    acui_trace_end(out, event.track, at_least(record->over, record->planned));
-    event.track = acui_trace_thread(out, record->thread);
-    slice(out, &event, record->planned);
-    acui_trace_count(out, "submissions in flight", 0, false, record->composed, record->flying);
-    acui_trace_count(out, "submissions in flight", 0, false, record->over, record->flying_then);
-}
-
-static acui_record *record_of(acui_trace_record *traced)
-{
-    return (acui_record *)((char *)traced - offsetof(acui_record, traced));
-}
-
-static void write_record(acui_trace_record *traced, acui_trace_out *out)
-{
-    acui_record *record = record_of(traced);
-    acui_record_lock(record);
-    write_submission(out, record);
-    for (const acui_task_record *part = record->parts; part; part = part->next)
-        if (part->entered)
-            write_part(out, record, part);
-    acui_record_unlock(record);
-}
-
-static void drop_record(acui_trace_record *traced)
-{
-    acui_record_put(record_of(traced));
-}
-
-/* ---- what threads do besides ---- */
-
-typedef struct span {
-    acui_trace_record record;
-    const char *what;
-    acui_record *of; /* of the submission, which is over; NULL: of none in particular */
-    uint64_t from, to;
-    pid_t thread;
-} span;
-
-static void write_span(acui_trace_record *traced, acui_trace_out *out)
-{
-    const span *s = (const span *)traced;
-    uint64_t number = s->of ? s->of->number : 0;
-    const acui_trace_note notes[] = {{.name = "submission", .number = number},
-                                     {.name = "of", .text = number ? s->of->name : ""}};
-    acui_trace_event event = {.track = acui_trace_thread(out, s->thread), .at = s->from,
-                              .name = s->what, .notes = notes, .note_count = number ? 2 : 0};
-    slice(out, &event, s->to);
-    if (!number)
-        return;
-    event.track = acui_track(ACUI_TRACK_SUBMISSION, number);
-    acui_trace_instant(out, &event);
-}
-
-static void drop_span(acui_trace_record *traced)
-{
-    acui_record_put(((span *)traced)->of);
-    acui_free(traced);
-}
-
-void acui_trace_span(const char *what, acu_future *future, uint64_t from)
-{
-    span *s = ACUI_NEW(span);
-    if (!s) {
-        acui_trace_lose();
-        return;
-    }
-    s->record = (acui_trace_record){.write = write_span, .drop = drop_span};
-    s->what = what;
-    s->from = from;
-    s->to = acui_now();
-    s->thread = acui_thread_id();
-    const acui_submission *submission = future ? future->submission : NULL;
-    if (submission && submission->record) {
-        s->of = submission->record;
-        atomic_fetch_add_explicit(&s->of->refs, 1, memory_order_relaxed);
-    }
-    acui_trace_push(&s->record);
+    slice(out, &(acui_trace_event){.track = event.track, .at = s->composed, .name = "plan"},
+          s->planned);
+    acui_trace_end(out, event.track, at_least(s->over, s->planned));
+    event.track = acui_trace_thread(out, s->thread);
+    slice(out, &event, s->planned);
+    acui_trace_count(out, "submissions in flight", 0, false, s->composed, s->flying);
+    acui_trace_count(out, "submissions in flight", 0, false, s->over, s->flying_then);
 }
 
 /* ---- counters ---- */
@@ -307,12 +201,196 @@ static void sample(acui_trace_out *out)
     }
 }
 
-void acui_trace_record_put(acui_record *record)
+/* ---- a submission is over ---- */
+
+static const acui_node_record *subject_of(const acui_task_record *part)
+{
+    const acui_node_record *node = part->nodes, *end = node + part->node_count;
+    while (node < end && node->first && node + 1 < end)
+        node++;
+    return node < end ? node : NULL;
+}
+
+static const char *served(const acui_task_record *part)
+{
+    if (part->host)
+        return "host";
+    if (part->together > 1)
+        return "one graph with others";
+    return part->runs && part->runs->hit ? "executable graph" : "direct";
+}
+
+static const char *kind_of(const acui_task_record *part, const acui_node_record *subject)
+{
+    static const char *const kinds[] = {
+#define ACU_X(id, name, counted) name,
+        ACUI_NODES(ACU_X)
+#undef ACU_X
+    };
+    const acui_node_record *end = part->nodes + part->node_count;
+    for (const acui_node_record *node = subject; node && node < end; node++)
+        if (node->kind != subject->kind)
+            return "several";
+    return subject ? kinds[subject->kind] : "nothing";
+}
+
+static const char *why(const acui_wait_record *wait)
+{
+    return wait->memory  ? "memory"
+           : wait->load   ? "loading"
+           : wait->data   ? "reads what that wrote"
+           : wait->wished ? "was to come later"
+                          : "overwrites what that uses";
+}
+
+static size_t text_bytes(const char *text)
+{
+    return strnlen(text, TEXT - 1) + 1;
+}
+
+/* Copies the text to *at, which moves on. */
+static const char *put_text(char **at, const char *text)
+{
+    char *copy = *at;
+    size_t bytes = text_bytes(text);
+    memcpy(copy, text, bytes - 1);
+    copy[bytes - 1] = 0;
+    *at += bytes;
+    return copy;
+}
+
+/* What was over when the part was entered, or issued, did not make it wait: it is left out. */
+static bool is_told(const acui_wait_record *wait)
+{
+    return wait->how != ACUI_HOW_OVER;
+}
+
+static bool says_what(const acui_wait_record *wait)
+{
+    return wait->load && !wait->memory && wait->loaded;
+}
+
+static void tell_waits(told_part *told, const acui_task_record *part, char *text)
+{
+    told_wait *to = told->waits;
+    for (const acui_wait_record *wait = part->waits; wait < part->waits + part->wait_count; wait++)
+        if (is_told(wait)) {
+            *to = (told_wait){
+                .from = wait->part    ? acui_track(ACUI_TRACK_PART, wait->part->id)
+                        : wait->owner ? acui_track(ACUI_TRACK_SUBMISSION, wait->owner)
+                                      : 0,
+                .owner = wait->owner,
+                .file = wait->file,
+                .line = wait->line,
+                .why = why(wait),
+                .how = wait->how};
+            if (says_what(wait))
+                to->loaded = (uint32_t)(put_text(&text, wait->loaded) - (char *)told);
+            to++;
+        }
+    told->wait_count = (size_t)(to - told->waits);
+}
+
+static void tell_part(const acui_record *record, const acui_task_record *part)
+{
+    const acui_node_record *subject = subject_of(part);
+    const char *name = subject ? subject->name : "nothing";
+    size_t fixed = sizeof(told_part), bytes = text_bytes(name);
+    for (const acui_wait_record *wait = part->waits; wait < part->waits + part->wait_count; wait++)
+        if (is_told(wait)) {
+            fixed += sizeof(told_wait);
+            bytes += says_what(wait) ? text_bytes(wait->loaded) : 0;
+        }
+    told_part *told = acui_trace_get(write_part, fixed + bytes);
+    if (!told)
+        return;
+    char *text = (char *)told + fixed;
+    *told = (told_part){.submission = record->number,
+                        .id = part->id,
+                        .stream = part->stream,
+                        .entered = part->entered,
+                        .issue = part->issue,
+                        .issued = part->issued,
+                        .began = part->began,
+                        .ended = part->ended,
+                        .over = part->over,
+                        .kind = kind_of(part, subject),
+                        .as = served(part),
+                        .file = subject ? subject->site.file : NULL,
+                        .line = subject ? subject->site.line : 0,
+                        .name = put_text(&text, name),
+                        .device = part->device,
+                        .number = part->number,
+                        .issuer = part->issuer,
+                        .spared = part->spared};
+    told->more = subject ? (uint32_t)(part->nodes + part->node_count - subject) - 1 : 0;
+    tell_waits(told, part, text);
+    acui_trace_put();
+}
+
+void acui_trace_submission(const acui_record *record)
 {
     if (!acui_tracing())
         return;
     acui_trace_set_sample(sample);
-    record->traced = (acui_trace_record){.write = write_record, .drop = drop_record};
-    atomic_fetch_add_explicit(&record->refs, 1, memory_order_relaxed);
-    acui_trace_push(&record->traced);
+    const acui_node_record *node = record->parts ? subject_of(record->parts) : NULL;
+    told_submission *told = acui_trace_get(write_submission, sizeof *told);
+    if (!told)
+        return;
+    *told = (told_submission){.number = record->number,
+                              .composed = record->composed,
+                              .planned = record->planned,
+                              .over = record->over,
+                              .flying = record->flying,
+                              .flying_then = record->flying_then,
+                              .parts = (uint32_t)record->count,
+                              .thread = record->thread,
+                              .status = record->status};
+    acui_text_copy(told->name, sizeof told->name,
+                   record->name[0] ? record->name : node ? node->name : "submission");
+    acui_trace_put();
+    for (const acui_task_record *part = record->parts; part; part = part->next)
+        if (part->entered)
+            tell_part(record, part);
+}
+
+/* ---- what threads do besides ---- */
+
+typedef struct span {
+    const char *what; /* static */
+    uint64_t from, to;
+    uint64_t number; /* of the submission, which is over; 0: of none in particular */
+    pid_t thread;
+    char name[ACUI_OP_NAME];
+} span;
+
+static void write_span(const void *record, acui_trace_out *out)
+{
+    const span *s = record;
+    const acui_trace_note notes[] = {{.name = "submission", .number = s->number},
+                                     {.name = "of", .text = s->name}};
+    acui_trace_event event = {.track = acui_trace_thread(out, s->thread), .at = s->from,
+                              .name = s->what, .notes = notes, .note_count = s->number ? 2 : 0};
+    slice(out, &event, s->to);
+    if (!s->number)
+        return;
+    event.track = acui_track(ACUI_TRACK_SUBMISSION, s->number);
+    acui_trace_instant(out, &event);
+}
+
+void acui_trace_span(const char *what, acu_future *future, uint64_t from)
+{
+    uint64_t to = acui_now();
+    /* What was given up early may be in a runtime thread's hands still. */
+    bool there = future && atomic_load_explicit(&future->planned, memory_order_acquire);
+    const acui_record *of = there ? future->submission->record : NULL;
+    pid_t thread = acui_thread_id();
+    span *s = acui_trace_get(write_span, sizeof *s);
+    if (!s)
+        return;
+    *s = (span){.what = what, .from = from, .to = to, .number = of ? of->number : 0,
+                .thread = thread};
+    if (of)
+        acui_text_copy(s->name, sizeof s->name, of->name);
+    acui_trace_put();
 }
