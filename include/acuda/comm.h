@@ -40,7 +40,8 @@
  *                 program has not, posts (MPI_Iallreduce, ...) once the data is ready, and looks
  *                 for the end. Device tensors go through pinned memory; dense host tensors are
  *                 passed as they are. If the program initialises MPI itself, then with
- *                 MPI_THREAD_MULTIPLE.
+ *                 MPI_THREAD_MULTIPLE. If acuda does, MPI's own communicators return errors (else
+ *                 some of them would end the process).
  *
  * Which one is used, if neither the options nor ACUDA_COMM (own, mpi, nccl) say so: several
  * processes, or several devices of one, use NCCL where it is there for all their devices; else
@@ -57,8 +58,8 @@
  *     no longer agree on which is which. The message says what failed first.
  *   - A rank that does not come: the futures of the others end with their timeouts, or with that of
  *     the communicator (DEADLINE), and the communicator is retired: its later collectives fail. MPI
- *     can not take back what was posted: the memory that was posted stays until the process exits,
- *     and MPI is not finalised then, as that could wait for good (mpiexec counts it as a failure,
+ *     can not take back what was posted: the memory stays until MPI has done it, or the process
+ *     exits, and MPI is not finalised then, as that could wait for good (mpiexec counts it as a failure,
  *     and MPICH's then kills the others). A process that dies makes mpiexec end all others. NCCL's
  *     is aborted, by a thread of its own: what is on the devices ends, and fails, as does what
  *     reads it, issued or not; other communicators go on. One that was given up on the devices
@@ -151,9 +152,10 @@ ACU_API acu_status acu_comm_open_async(const acu_comm_options *options, acu_comm
  * Give the communicator back: wait for its collectives first, as far as they are on the devices, or
  * were handed to MPI; those that were not (their data is not ready, or they are still with a
  * runtime thread: acu_open_options) fail with INVALID. Blocks for at most `timeout` nanoseconds.
- * With MPI a collective call itself (DEADLINE: the communicator is gone, what was posted stays
- * until the process exits); if acuda initialised MPI, closing the last communicator finalises it,
- * unless something stays; no more can be opened then. With NCCL, collectives that wait for other
+ * With MPI a collective call itself (DEADLINE: the communicator is gone, its collectives have
+ * failed with that, and what was posted stays until MPI has done it, or the process exits); if
+ * acuda initialised MPI, closing the last communicator finalises it, unless something stays; no
+ * more can be opened then. With NCCL, collectives that wait for other
  * ranks for longer than that are aborted (DEADLINE). One that is still being made is waited for; if
  * that takes longer (DEADLINE), it is closed once it is made. NULL is fine. Errors: DEADLINE,
  * DRIVER (what MPI or NCCL says), IN_CALLBACK.

@@ -57,6 +57,9 @@ struct acu_comm {
     struct acu_comm *next;
     bool retired;
     char why[200]; /* it was retired */
+    _Atomic(uint64_t) planned, handed; /* collectives; others may have been posted elsewhere */
+    uint64_t leave_by; /* of acui_now(): when it is closed what MPI has is waited for until then */
+    bool left;         /* it was closed, and MPI still has something of it */
     int64_t *told; /* of acui_comm_tell: `told_each` numbers of this rank's, then those of all */
     int told_each;
 };

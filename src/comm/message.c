@@ -157,6 +157,7 @@ static acui_request *new_request(const message *m, acu_site site)
         return NULL;
     atomic_store_explicit(&r->refs, 2, memory_order_relaxed);
     r->comm = acui_object_retain(comm);
+    atomic_fetch_add_explicit(&comm->planned, 1, memory_order_relaxed);
     r->site = site;
     r->post = (acui_mpi_post){.kind = c->what.kind,
                               .reduction = mean ? ACU_REDUCE_SUM : c->what.reduction,

@@ -17,6 +17,11 @@ static HANDLE world(void)
     return handle_of(0x101);
 }
 
+static HANDLE self(void)
+{
+    return handle_of(0x102);
+}
+
 static HANDLE return_errors(void)
 {
     return handle_of(0x143);

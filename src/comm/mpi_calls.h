@@ -2,8 +2,8 @@
 /*
  * The calls of MPI that acuda makes, for one ABI. Before including this, a file defines the type
  * HANDLE and the values IN_PLACE, STATUS_IGNORE and MULTIPLE (MPI_THREAD_MULTIPLE), and functions
- * for the handles that it has: world, return_errors, type_of, op_of. It is included once in each of
- * these files.
+ * for the handles that it has: world, self, return_errors, type_of, op_of. It is included once in
+ * each of these files.
  */
 #include "base/error.h"
 #include "driver/vendor.h"
@@ -69,8 +69,10 @@ static int state(bool *initialised, bool *finalised, bool *multiple)
 
 static int start(void)
 {
-    int provided;
-    return mpi.Init_thread(NULL, NULL, MULTIPLE, &provided);
+    int provided, code = mpi.Init_thread(NULL, NULL, MULTIPLE, &provided);
+    if (code == 0) /* some errors are of no communicator in particular, and would end the process */
+        code = mpi.Comm_set_errhandler(world(), return_errors());
+    return code == 0 ? mpi.Comm_set_errhandler(self(), return_errors()) : code;
 }
 
 static int end(void)

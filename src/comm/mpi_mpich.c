@@ -12,6 +12,11 @@ static HANDLE world(void)
     return 0x44000000;
 }
 
+static HANDLE self(void)
+{
+    return 0x44000001;
+}
+
 static HANDLE return_errors(void)
 {
     return 0x54000001;

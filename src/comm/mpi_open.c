@@ -8,7 +8,7 @@ typedef void *HANDLE;
 #define MULTIPLE 3
 
 static struct {
-    void *world, *errors;
+    void *world, *self, *errors;
     void *i8, *u8, *i16, *u16, *i32, *u32, *i64, *u64, *f32, *f64;
     void *sum, *prod, *min, *max;
 } data;
@@ -16,6 +16,11 @@ static struct {
 static HANDLE world(void)
 {
     return data.world;
+}
+
+static HANDLE self(void)
+{
+    return data.self;
 }
 
 static HANDLE return_errors(void)
@@ -51,6 +56,7 @@ static const char *use(void *library)
         void **address;
     } symbols[] = {
         {"ompi_mpi_comm_world", &data.world}, {"ompi_mpi_errors_return", &data.errors},
+        {"ompi_mpi_comm_self", &data.self},
         {"ompi_mpi_int8_t", &data.i8},        {"ompi_mpi_uint8_t", &data.u8},
         {"ompi_mpi_int16_t", &data.i16},      {"ompi_mpi_uint16_t", &data.u16},
         {"ompi_mpi_int32_t", &data.i32},      {"ompi_mpi_uint32_t", &data.u32},

@@ -5,7 +5,7 @@
  *
  * What MPI has begun can not be taken back. A request that is given up, or late, ends for acuda
  * with its promise, but stays here, with its memory, until MPI has finished it, which may be never;
- * and its communicator is retired.
+ * and its communicator is retired. If that is closed it stays in the list, too.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -254,16 +254,37 @@ static bool ask_all(acu_comm *comm)
     return moved;
 }
 
+bool acui_requests_are_over(acu_comm *comm)
+{
+    return !comm->posted && !acui_request_first(comm);
+}
+
 bool acui_requests_turn(bool *idle)
 {
     bool moved = false;
     *idle = true;
-    for (acu_comm *comm = acui_mpi_us.comms; comm; comm = comm->next) {
+    acu_comm *next;
+    for (acu_comm *comm = acui_mpi_us.comms; comm; comm = next) {
+        next = comm->next;
         moved |= post_all(comm);
         moved |= ask_all(comm);
-        *idle &= !comm->posted && !acui_request_first(comm);
+        bool over = acui_requests_are_over(comm);
+        *idle &= over;
+        if (over && comm->left)
+            acui_mpi_unlink(comm);
     }
     return moved;
+}
+
+void acui_requests_abandon(acu_comm *comm)
+{
+    static const char why[] = "the communicator was closed while MPI still had it";
+    retire(comm, why);
+    comm->left = true;
+    for (acui_request *r = comm->posted; r; r = r->next)
+        fail(r, ACU_ERR_DEADLINE, why);
+    for (acui_request *r = acui_request_first(comm); r; r = r->next) /* no more are added */
+        fail(r, ACU_ERR_DEADLINE, why);
 }
 
 /* ---- for others ------------------------------------------------------------------------------ */
@@ -271,16 +292,19 @@ bool acui_requests_turn(bool *idle)
 acu_status acui_request_post(acui_request *r)
 {
     acu_comm *comm = r->comm;
-    if (atomic_load(&comm->closed))
-        return acui_fail(ACU_ERR_INVALID, "the communicator was closed");
-    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     pthread_mutex_lock(&acui_mpi_us.lock);
+    if (atomic_load(&comm->closed)) { /* whoever closed it may have left the list already */
+        pthread_mutex_unlock(&acui_mpi_us.lock);
+        return acui_fail(ACU_ERR_INVALID, "the communicator was closed");
+    }
+    atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
     if (comm->last)
         comm->last->next = r;
     else
         comm->first = r;
     comm->last = r;
     r->handed = true;
+    atomic_fetch_add_explicit(&comm->handed, 1, memory_order_relaxed);
     pthread_cond_signal(&acui_mpi_us.work);
     pthread_mutex_unlock(&acui_mpi_us.lock);
     return ACU_OK;

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MPI_IS_NOT_HERE = -2, MPI_IS_NOT_USABLE = -1 };
+enum { MPI_IS_LATE = -3, MPI_IS_NOT_HERE = -2, MPI_IS_NOT_USABLE = -1 };
 
 typedef struct job {
     /* MPI's code, or one of these with a text. */
@@ -34,13 +34,12 @@ typedef struct job {
 acui_mpi_thread acui_mpi_us = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                .work = PTHREAD_COND_INITIALIZER};
 
-static struct { /* lock, but for the last three, which are the thread's */
+static struct { /* lock, but for the last two, which are the thread's */
     pthread_cond_t told;
     bool running, stop;
     job *first_job;
     bool ours; /* acuda initialised MPI */
     int open;  /* communicators that joined */
-    bool left; /* MPI has something that may never end: finalising it would wait for that */
 } us;
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -60,7 +59,8 @@ static void do_job(job *j)
         acui_mpi_us.mpi->words(code, j->text);
     pthread_mutex_lock(&acui_mpi_us.lock);
     if (code != 0 && j->outcome == ACU_OK)
-        j->outcome = code == MPI_IS_NOT_HERE     ? ACU_ERR_NOT_FOUND
+        j->outcome = code == MPI_IS_LATE         ? ACU_ERR_DEADLINE
+                     : code == MPI_IS_NOT_HERE   ? ACU_ERR_NOT_FOUND
                      : code == MPI_IS_NOT_USABLE ? ACU_ERR_NOT_SUPPORTED
                                                  : ACU_ERR_DRIVER;
     j->over = true;
@@ -184,6 +184,9 @@ static acu_status do_and_wait(acu_comm *comm, int (*what)(acu_comm *, char *), u
     return status;
 }
 
+/* How long it is waited for what may never end. */
+#define MOMENT ACU_MS(50)
+
 /* ---- joining and leaving --------------------------------------------------------------------- */
 
 static int start_mpi(char *text)
@@ -243,39 +246,70 @@ static int tell_all(acu_comm *comm, char *text)
     return code;
 }
 
-/* What was posted before is finished first, unless that may never be: then for a moment only. */
-static void finish(acu_comm *comm)
+/* Has MPI go on with what it has of `comm`, or of all if that is NULL, until that is over; false:
+ * not by then, as acui_now() says. */
+static bool finish(acu_comm *comm, uint64_t by)
 {
-    uint64_t moment = acui_deadline(ACU_MS(50));
+    bool idle = false;
     acui_nap nap = acui_nap_start(ACU_FOREVER);
-    while ((comm->posted || acui_request_first(comm)) && !(comm->retired && acui_now() > moment)) {
-        bool idle;
+    while (comm ? !acui_requests_are_over(comm) : !idle) {
+        if (comm && comm->retired && acui_deadline(MOMENT) < by)
+            by = acui_deadline(MOMENT);
+        if (acui_now() > by)
+            return false;
         if (acui_requests_turn(&idle))
             nap = acui_nap_start(ACU_FOREVER);
         else
             acui_nap_again(&nap);
     }
+    return true;
 }
 
-static int leave(acu_comm *comm, char *text)
+void acui_mpi_unlink(acu_comm *comm)
 {
-    (void)text;
-    finish(comm);
     pthread_mutex_lock(&acui_mpi_us.lock);
     acu_comm **link = &acui_mpi_us.comms;
     while (*link != comm)
         link = &(*link)->next;
     *link = comm->next;
     pthread_mutex_unlock(&acui_mpi_us.lock);
-    us.open--;
-    if (comm->posted || acui_request_first(comm)) {
-        us.left = true;
-        return 0; /* its memory stays, and so does the communicator */
-    }
-    int code = comm->retired ? 0 : acui_mpi_us.mpi->leave(&comm->handle);
     acui_comm_drop(comm);
-    if (us.open == 0 && us.ours && code == 0 && !us.left)
-        code = acui_mpi_us.mpi->end();
+}
+
+/* Finalising MPI would wait for what may never end. */
+static int end_mpi(void)
+{
+    finish(NULL, acui_deadline(MOMENT));
+    return acui_mpi_us.comms ? 0 : acui_mpi_us.mpi->end();
+}
+
+/* Whether what the program submitted was posted. */
+static bool is_complete(const acu_comm *comm)
+{
+    return !comm->retired && atomic_load_explicit(&comm->planned, memory_order_relaxed) ==
+                                 atomic_load_explicit(&comm->handed, memory_order_relaxed);
+}
+
+/* What was posted before is finished first, unless that may never be: then for a moment only. MPI's
+ * communicator is not given back if others may have posted more: the next one could be its
+ * namesake, and get what was sent to it. */
+static int leave(acu_comm *comm, char *text)
+{
+    int code = 0;
+    bool over = finish(comm, comm->leave_by), retired = comm->retired;
+    if (!over)
+        acui_requests_abandon(comm);
+    else if (is_complete(comm))
+        code = acui_mpi_us.mpi->leave(&comm->handle);
+    if (over)
+        acui_mpi_unlink(comm);
+    us.open--;
+    if (us.open == 0 && us.ours && code == 0)
+        code = end_mpi();
+    if (code == 0 && !over && !retired) {
+        snprintf(text, ACUI_MPI_WORDS, "its collectives were not over");
+        code = MPI_IS_LATE;
+    }
     return code;
 }
 
@@ -297,5 +331,6 @@ acu_status acui_comm_tell(acu_comm *comm, const int64_t *mine, int count, uint64
 
 acu_status acui_comm_leave(acu_comm *comm, uint64_t timeout)
 {
+    comm->leave_by = acui_deadline(timeout);
     return do_and_wait(comm, leave, timeout, "closing");
 }

@@ -195,17 +195,18 @@ static void run_model(model *m)
     }
 }
 
-/* What is reduced, and how. With NCCL each rank's part of a mean is rounded before it is added:
- * only where their number is a power of two that changes nothing. */
+/* What is reduced, and how. With NCCL each rank's part of a mean is rounded before it is added, and
+ * c128 is not divided to the last bit: but where the number of ranks is a power of two. */
 static void choose_reduction(model *m, bool nccl)
 {
     static const acu_reduction hows[] = {ACU_REDUCE_SUM, ACU_REDUCE_PROD, ACU_REDUCE_MIN,
                                          ACU_REDUCE_MAX, ACU_REDUCE_MEAN};
-    m->what.reduction = hows[random_below(nccl && ranks & (ranks - 1) ? 4 : 5)];
+    bool exact = (ranks & (ranks - 1)) == 0;
+    m->what.reduction = hows[random_below(nccl && !exact ? 4 : 5)];
     bool mean = m->what.reduction == ACU_REDUCE_MEAN;
     m->dtype = dtypes[mean ? FLOATS + random_below(REDUCED - FLOATS) : random_below(REDUCED)];
     if ((mean || m->what.reduction == ACU_REDUCE_SUM) && random_below(4) == 0)
-        m->dtype = random_below(2) ? ACU_C64 : ACU_C128;
+        m->dtype = random_below(2) || (mean && !exact) ? ACU_C64 : ACU_C128;
 }
 
 static void choose(model *m, bool nccl)

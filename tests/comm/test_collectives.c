@@ -534,6 +534,34 @@ static void failed_data_ends_the_order(void **state)
     end();
 }
 
+/* What the first rank has sent, and the others did not come to take, is not taken by a later
+ * communicator's. */
+static void what_is_skipped_stays_behind(void **state)
+{
+    (void)state;
+    if (!mpi || ranks == 1 || here > 1)
+        skip();
+    begin();
+    int many[ELEMENTS], one[1] = {1};
+    for (int i = 0; i < ELEMENTS; i++)
+        many[i] = 7;
+    acu_comm *comm = open_comm(false, 0);
+    acu_tensor *x = tensor_of(devices[0], true, ACU_I32, many, ELEMENTS);
+    acu_tensor *y = tensor_of(devices[0], false, ACU_I32, first ? (int[]){0} : one, 1);
+    if (first)
+        acu_future_release(test_submit(devices[0], acu_host(fail_it, NULL, acu_inout(x))));
+    acu_status status = acu_sync(devices[0], acu_comm_broadcast(comm, 0, x), NULL);
+    assert_int_equal(status, first ? ACU_ERR_DEPENDENCY : ACU_OK);
+    close_comm(comm);
+    comm = open_comm(false, 0);
+    assert_works(acu_sync(devices[0], acu_comm_broadcast(comm, 0, y), NULL));
+    holds(y, one);
+    close_comm(comm);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    end();
+}
+
 /* Rank 0 waits for what rank 1 sends too late. */
 static void be_late(bool by_comm)
 {
@@ -564,6 +592,50 @@ static void be_late(bool by_comm)
     assert_works(acu_sync(devices[0], acu_comm_barrier(base), NULL));
     acu_tensor_release(x);
     close_comm(comm);
+    end();
+}
+
+/* Rank 0 closes while MPI has what rank 1 sends later: that ends. `retired`: something else was
+ * late by then. MPI itself goes on with it. */
+static void close_early(bool retired)
+{
+    acu_comm *comm = open_comm(false, 0);
+    int value[1] = {5};
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
+    acu_tensor *y = tensor_of(devices[0], false, ACU_I32, value, 1);
+    if (first == 0) {
+        acu_future *got = test_submit(devices[0], acu_comm_receive(comm, 1, x));
+        assert_works(acu_sync(devices[0], acu_comm_send(comm, 1, y), NULL)); /* that is posted */
+        comm->timeout = ACU_MS(5);
+        if (retired)
+            assert_fails(acu_sync(devices[0], acu_comm_receive(comm, 1, y), NULL),
+                         ACU_ERR_DEADLINE, "not all ranks came");
+        acu_status status = acu_comm_close(comm, retired ? ACU_FOREVER : ACU_MS(5));
+        assert_int_equal(status, retired ? ACU_OK : ACU_ERR_DEADLINE);
+        assert_fails(acu_future_wait(got, ACU_FOREVER), ACU_ERR_DEADLINE,
+                     "closed while MPI still had it");
+        acu_future_release(got);
+    }
+    if (first == 1)
+        assert_works(acu_sync(devices[0], acu_comm_receive(comm, 0, y), NULL));
+    assert_works(acu_sync(devices[0], acu_comm_barrier(base), NULL));
+    for (int i = 0; i < 1 + retired && first == 1; i++)
+        assert_works(acu_sync(devices[0], acu_comm_send(comm, 0, x), NULL));
+    assert_works(acu_sync(devices[0], acu_comm_barrier(base), NULL));
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    if (first != 0)
+        close_comm(comm);
+}
+
+static void closing_ends_what_mpi_has(void **state)
+{
+    (void)state;
+    if (!mpi || ranks == 1 || here > 1)
+        skip();
+    begin();
+    close_early(false);
+    close_early(true);
     end();
 }
 
@@ -736,8 +808,10 @@ int main(void)
         TEST(ranks_that_disagree_are_named),
         TEST(nobody_is_left_out),
         TEST(failed_data_ends_the_order),
+        TEST(what_is_skipped_stays_behind),
         TEST(who_is_late_is_not_waited_for),
         TEST(nor_is_who_misses_a_timeout),
+        TEST(closing_ends_what_mpi_has),
     };
     acu_launched launched = {.size = sizeof launched};
     if (acu_comm_launched(&launched) != ACU_OK)
