@@ -59,9 +59,9 @@
  *   - A rank that does not come: the futures of the others end with their timeouts, or with that of
  *     the communicator (DEADLINE), and the communicator is retired: its later collectives fail. MPI
  *     can not take back what was posted: the memory stays until MPI has done it, or the process
- *     exits, and MPI is not finalised then, as that could wait for good (mpiexec counts it as a failure,
- *     and MPICH's then kills the others). A process that dies makes mpiexec end all others. NCCL's
- *     is aborted, by a thread of its own: what is on the devices ends, and fails, as does what
+ *     exits, and MPI is not finalised then, as that could wait for good (mpiexec counts it as a
+ *     failure, and MPICH's then kills the others). A process that dies makes mpiexec end all
+ *     others. NCCL's is aborted, by a thread of its own: what is on the devices ends, and fails, as does what
  *     reads it, issued or not; other communicators go on. One that was given up on the devices
  *     (acu_future_cancel, a timeout) is left 100 ms to end by itself.
  *   - What NCCL reports later (a rank is gone, the network): the same, with its words (DRIVER).
@@ -157,8 +157,9 @@ ACU_API acu_status acu_comm_open_async(const acu_comm_options *options, acu_comm
  * acuda initialised MPI, closing the last communicator finalises it, unless something stays; no
  * more can be opened then. With NCCL, collectives that wait for other
  * ranks for longer than that are aborted (DEADLINE). One that is still being made is waited for; if
- * that takes longer (DEADLINE), it is closed once it is made. NULL is fine. Errors: DEADLINE,
- * DRIVER (what MPI or NCCL says), IN_CALLBACK.
+ * that takes longer (DEADLINE), it is closed once it is made. NULL is fine. No other thread may be
+ * submitting its collectives at that moment. Errors: DEADLINE, DRIVER (what MPI or NCCL says),
+ * IN_CALLBACK, BAD_HANDLE (it was closed before).
  */
 ACU_API acu_status acu_comm_close(acu_comm *comm, uint64_t timeout);
 
@@ -234,6 +235,7 @@ typedef struct acu_collective {
  * NULL, where the table says so: `out` of a rank that is not the root of a reduce or gather, `in`
  * of one that is not the root of a scatter.
  *
+ * What a rank writes must not overlap what else it, or another rank of this process, has (INVALID).
  * Yields the operands of `out`, else those of `in`. Tensors may have any shape and, on a device,
  * any strides for an ALL_REDUCE, REDUCE, BROADCAST, SEND or RECEIVE; only the number of elements
  * counts. Others must be dense, and so must all host tensors.

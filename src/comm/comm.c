@@ -56,10 +56,13 @@ acu_status acu_comm_close(acu_comm *comm, uint64_t timeout)
     if (!acui_comm_is_made(comm) || comm->backend != ACU_COMM_PROCESS)
         ACUI_TRY(acui_refuse_wait(__func__));
     acu_status status = ACU_OK;
-    switch (acui_opening_end(comm, timeout)) {
+    bool again;
+    acui_comm_state state = acui_opening_end(comm, timeout, &again);
+    if (again)
+        return acui_fail(ACU_ERR_BAD_HANDLE, "acu_comm_close: it was closed before");
+    switch (state) {
     case ACUI_COMM_MADE:
-        if (atomic_exchange(&comm->closed, true))
-            return acui_fail(ACU_ERR_BAD_HANDLE, "acu_comm_close: it was closed before");
+        atomic_store(&comm->closed, true);
         status = acui_comm_end(comm, timeout);
         break;
     case ACUI_COMM_MAKING: /* the thread that makes it has a reference, and ends it */

@@ -64,33 +64,46 @@ typedef struct use {
     const acu_tensor *tensor;
     bool writes;
     size_t part;
+    int rank;
 } use;
 
-static size_t uses_of(const acui_collective *c, size_t part, use *list, size_t n)
+static size_t uses_of(const acui_collective *c, int first, size_t part, use *list, size_t n)
 {
     for (size_t i = 0; i < c->count; i++) {
+        int rank = first + (int)i;
         if (c->in[i])
-            list[n++] = (use){c->in[i]->tensor, false, part};
+            list[n++] = (use){c->in[i]->tensor, false, part, rank};
         if (c->out[i])
-            list[n++] = (use){c->out[i]->tensor, true, part};
+            list[n++] = (use){c->out[i]->tensor, true, part, rank};
     }
     return n;
 }
 
-/* `list` has room for all operands. */
-static acu_status check_apart(const acui_collective *c, size_t count, use *list)
+static acu_status refuse_overlap(const acui_collective *c, const use *a, const use *b)
+{
+    const char *name = acui_collective_name(c[a->part].what.kind);
+    if (a->part != b->part)
+        return acui_fail(ACU_ERR_INVALID, "group: number %zu, %s, and number %zu, %s, run at once, "
+                         "and one writes what the other one uses", a->part, name, b->part,
+                         acui_collective_name(c[b->part].what.kind));
+    if (a->rank == b->rank)
+        return acui_fail(ACU_ERR_INVALID, "%s, rank %d: what it reads and what it writes overlap: "
+                         "in place, it is given only what it writes", name, a->rank);
+    return acui_fail(ACU_ERR_INVALID, "%s: what rank %d and rank %d have overlaps, and one of them "
+                     "writes it", name, a->rank, b->rank);
+}
+
+/* Of ranks that run at once, too. `list` has room for all operands. */
+static acu_status check_apart(const acui_collective *c, int first, size_t count, use *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        n = uses_of(&c[i], i, list, n);
+        n = uses_of(&c[i], first, i, list, n);
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
-            if (list[i].part != list[j].part && (list[i].writes || list[j].writes) &&
+            if ((list[i].writes || list[j].writes) &&
                 acui_tensors_overlap(list[i].tensor, list[j].tensor))
-                return acui_fail(ACU_ERR_INVALID, "group: number %zu, %s, and number %zu, %s, run "
-                                 "at once, and one writes what the other one uses", list[i].part,
-                                 acui_collective_name(c[list[i].part].what.kind), list[j].part,
-                                 acui_collective_name(c[list[j].part].what.kind));
+                return refuse_overlap(c, &list[i], &list[j]);
     return ACU_OK;
 }
 
@@ -112,7 +125,7 @@ static acu_status check_all(acu_planning *p, acu_comm *comm, const request *r, s
         ACUI_TRY(acui_collective_check(comm, &c[i], grouped));
         at += operands_of(&r[i]);
     }
-    return count > 1 ? check_apart(c, count, uses) : ACU_OK;
+    return check_apart(c, comm->rank, count, uses);
 }
 
 static acu_op *behind(acu_planning *p, const request *r, size_t count, acu_op *work,

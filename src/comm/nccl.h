@@ -91,6 +91,7 @@ typedef struct acui_nccl_request acui_nccl_request;
 
 struct acui_nccl {
     acui_nccl_id id;
+    char met[512]; /* of the first process: the file by which all have met, or "" */
     _Atomic(int) making; /* an acui_nccl_making */
     acui_nccl_rank ranks[ACUI_COMM_MOST];
     CUevent ready; /* of the first device: what comes before a collective */
@@ -158,6 +159,7 @@ bool acui_nccl_is_retired(const acu_comm *comm); /* of any backend */
 /* Nothing can be called any more, as the record says: what is on the devices fails, and is
  * aborted. Once only; the others do nothing. */
 void acui_nccl_retire(acu_comm *comm, const acu_error *record);
+bool acui_nccl_aborts(void); /* a communicator of this process is being aborted */
 struct acui_aside *acui_nccl_take_ending(acu_comm *comm); /* what aborts it; NULL: nothing does */
 
 /* ---- aside.c: calls that may not return ---- */

@@ -9,6 +9,7 @@
 
 #include <acuda/future.h>
 #include <acuda/ops.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the order of collectives on a device ---------------------------------------------------- */
@@ -196,11 +197,21 @@ static void abandon(acu_comm *comm)
     end_ranks(comm);
 }
 
+/* All have read the file. It goes before they leave connect_all, as one of them may make the next
+ * communicator by a file of that name. */
+static void end_meeting(acu_comm *comm)
+{
+    if (comm->nccl->met[0] && atomic_load(&comm->nccl->making) == ACUI_NCCL_MAKING)
+        acui_meet_end(comm->nccl->met);
+}
+
 static acu_status make(acu_comm *comm)
 {
     acu_status status = init_all(comm);
-    if (status == ACU_OK)
+    if (status == ACU_OK) {
+        end_meeting(comm);
         status = connect_all(comm);
+    }
     if (atomic_exchange(&comm->nccl->making, ACUI_NCCL_MADE) == ACUI_NCCL_LEFT)
         abandon(comm);
     return status;
@@ -256,10 +267,24 @@ static void end_alive(acu_comm *comm)
     comm->alive = NULL;
 }
 
+/* When NCCL aborts it frees page-locked memory, for which the driver waits for kernels, and lets
+ * nothing be launched; and a collective among devices of one process is kernels that wait for each
+ * other, launched one by one. So that waits until aborts are over, but not for good: one can take
+ * for as long as a process is stopped. */
+static void let_aborts_end(const acu_comm *comm)
+{
+    acui_nap nap = acui_nap_start(ACU_SECONDS(5));
+    while (comm->device_count > 1 && acui_nccl_aborts() && acui_nap_again(&nap)) {
+    }
+}
+
 static acu_status make_nccl(acu_comm *comm, const acui_meeting *meeting, uint64_t timeout,
                             bool *started)
 {
     uint64_t deadline = acui_deadline(timeout);
+    let_aborts_end(comm);
+    if (meeting->file && comm->rank == 0)
+        snprintf(comm->nccl->met, sizeof comm->nccl->met, "%s", meeting->file);
     for (size_t i = 0; i < comm->device_count; i++)
         ACUI_TRY(make_rank(comm, i));
     ACUI_TRY(get_id(comm, meeting, timeout));
@@ -284,7 +309,7 @@ acu_status acui_nccl_open(acu_comm *comm, const acui_meeting *meeting, uint64_t 
     bool started = false;
     acu_status status = make_nccl(comm, meeting, timeout, &started);
     if (meeting->file && comm->rank == 0)
-        acui_meet_end(meeting->file); /* all have read it, or it is of no use */
+        acui_meet_end(meeting->file); /* if it is still there, it is of no use */
     if (status == ACU_OK)
         status = acui_nccl_watch(comm);
     if (status == ACU_OK)
@@ -343,6 +368,8 @@ acu_status acui_nccl_close(acu_comm *comm, uint64_t timeout)
     if (aside)
         status = acui_aside_wait(aside, settled ? timeout : ACU_SECONDS(1),
                                  "closing a communicator");
+    else if (!retired) /* no thread could be started */
+        status = destroy(comm);
     acu_error record = settled ? *acui_error() : n->record;
     end_ranks(comm);
     if (!settled)

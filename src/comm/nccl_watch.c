@@ -27,6 +27,7 @@ static struct {
     acu_comm *comms;       /* each a reference */
     acu_comm *at;          /* the one that the thread looks after */
     bool running, asleep;
+    int aborting;          /* how many are being aborted */
 } us = {.lock = PTHREAD_MUTEX_INITIALIZER,
         .call = PTHREAD_COND_INITIALIZER,
         .looked = PTHREAD_COND_INITIALIZER};
@@ -152,7 +153,18 @@ static acu_status abort_all(acu_comm *comm)
     atomic_store_explicit(&n->state, ACUI_NCCL_ABORTED, memory_order_release);
     if (locked)
         pthread_mutex_unlock(&n->calls);
+    pthread_mutex_lock(&us.lock);
+    us.aborting--;
+    pthread_mutex_unlock(&us.lock);
     return acui_nccl_fail("ncclCommAbort", status ? status : end, NULL);
+}
+
+bool acui_nccl_aborts(void)
+{
+    pthread_mutex_lock(&us.lock);
+    bool any = us.aborting > 0;
+    pthread_mutex_unlock(&us.lock);
+    return any;
 }
 
 void acui_nccl_retire(acu_comm *comm, const acu_error *record)
@@ -162,6 +174,7 @@ void acui_nccl_retire(acu_comm *comm, const acu_error *record)
     bool first = atomic_load_explicit(&n->state, memory_order_relaxed) == ACUI_NCCL_WORKS;
     if (first) {
         n->record = *record;
+        us.aborting++;
         atomic_store_explicit(&n->state, ACUI_NCCL_RETIRED, memory_order_release);
         n->ending = acui_aside_start(comm, abort_all, "acuda-nccl-end");
     }
@@ -195,7 +208,8 @@ static acu_status ask(acu_comm *comm)
     acu_status status = ACU_OK;
     if (pthread_mutex_trylock(&n->calls) != 0)
         return ACU_OK;
-    for (size_t i = 0; i < comm->device_count && status == ACU_OK; i++) {
+    bool works = !acui_nccl_is_retired(comm); /* else it may be aborted already */
+    for (size_t i = 0; i < comm->device_count && status == ACU_OK && works; i++) {
         int said = 0;
         status = acui_nccl_fail("ncclCommGetAsyncError",
                                 acui_nccl.async_error(n->ranks[i].handle, &said), NULL);
@@ -276,15 +290,13 @@ static void look_if_busy(acu_comm *comm, bool busy)
         look_after(comm);
 }
 
-/* Each, without the lock; whether one was busy. */
-static bool visit(void (*what)(acu_comm *comm, bool busy))
+/* Each, without the lock. */
+static void visit(void (*what)(acu_comm *comm, bool busy))
 {
-    bool any = false;
     pthread_mutex_lock(&us.lock);
     acu_comm *next;
     for (acu_comm *comm = us.comms; comm; comm = next) {
         bool busy = comm->nccl->requests != NULL;
-        any |= busy;
         us.at = comm; /* it stays in the list meanwhile */
         pthread_mutex_unlock(&us.lock);
         what(comm, busy);
@@ -294,14 +306,22 @@ static bool visit(void (*what)(acu_comm *comm, bool busy))
         pthread_cond_broadcast(&us.looked);
     }
     pthread_mutex_unlock(&us.lock);
-    return any;
 }
 
 /* All are told first: where threads play processes, those look at each other's words. */
-static bool look_after_all(void)
+static void look_after_all(void)
 {
     visit(tell);
-    return visit(look_if_busy);
+    visit(look_if_busy);
+}
+
+/* The lock is held: what was called since the last look counts. */
+static bool is_idle(void)
+{
+    for (acu_comm *comm = us.comms; comm; comm = comm->nccl->next)
+        if (comm->nccl->requests)
+            return false;
+    return true;
 }
 
 static void *run(void *unused)
@@ -309,9 +329,9 @@ static void *run(void *unused)
     const struct timespec interval = {.tv_nsec = (long)INTERVAL};
     bool stop = false;
     while (!stop) {
-        bool any = look_after_all();
+        look_after_all();
         pthread_mutex_lock(&us.lock);
-        us.asleep = !any && us.comms;
+        us.asleep = is_idle() && us.comms;
         while (us.asleep && us.comms)
             pthread_cond_wait(&us.call, &us.lock);
         stop = !us.comms;

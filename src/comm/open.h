@@ -31,7 +31,7 @@ acu_status acui_comm_end(acu_comm *comm, uint64_t timeout);
 /* Those that meet by MPI are made in the order in which the program asked for them. */
 void acui_turn_take(acu_comm *comm);
 /* For whoever closes it: whether it was made. MAKING: not within the timeout, and whoever makes it
- * will close it. Blocks. */
-acui_comm_state acui_opening_end(acu_comm *comm, uint64_t timeout);
+ * will close it. *again: it was closed before. Blocks. */
+acui_comm_state acui_opening_end(acu_comm *comm, uint64_t timeout, bool *again);
 
 #endif

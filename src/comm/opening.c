@@ -210,7 +210,7 @@ acu_status acu_comm_open_async(const acu_comm_options *options, acu_comm **comm,
     return status;
 }
 
-acui_comm_state acui_opening_end(acu_comm *comm, uint64_t timeout)
+acui_comm_state acui_opening_end(acu_comm *comm, uint64_t timeout, bool *again)
 {
     uint64_t deadline = acui_deadline(timeout);
     bool waits = acui_refuse_wait("acu_comm_close") == ACU_OK; /* else it may be this thread */
@@ -220,6 +220,7 @@ acui_comm_state acui_opening_end(acu_comm *comm, uint64_t timeout)
         ;
     acui_comm_state state =
         (acui_comm_state)atomic_load_explicit(&comm->state, memory_order_acquire);
+    *again = comm->unwanted;
     comm->unwanted = true;
     pthread_mutex_unlock(&us.lock);
     return state;

@@ -421,6 +421,28 @@ static void wrong_groups_are_refused(void **state)
     end();
 }
 
+/* Two ranks of this process must not share what one of them writes. */
+static void operands_that_overlap_are_refused(void **state)
+{
+    (void)state;
+    if (here == 1)
+        skip();
+    begin();
+    acu_op *ops[MOST];
+    acu_tensor *x[MOST];
+    acu_collective what = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
+    for (size_t i = 0; i < here; i++)
+        x[i] = tensor_of(devices[i], i < 2, ACU_I32, (int[]){1, 2, 3}, 3);
+    for (size_t i = 0; i < here; i++) /* the second rank has the first one's */
+        ops[i] = acu_slice(x[i == 1 ? 0 : i], ACU_SHAPE(i == 1), ACU_SHAPE(2 + (i == 1)));
+    assert_fails(acu_sync(devices[0], acu_op_collective(base, &what, NULL, ops, here, ACU_SITE),
+                          NULL),
+                 ACU_ERR_INVALID, "all-reduce|what rank|and rank|overlaps");
+    for (size_t i = 0; i < here; i++)
+        acu_tensor_release(x[i]);
+    end();
+}
+
 /* Between ranks of one process. */
 static void messages_that_nobody_takes_are_refused(void **state)
 {
@@ -799,6 +821,7 @@ int main(void)
         TEST(any_shape_and_strides),
         TEST(wrong_collectives_are_refused),
         TEST(wrong_groups_are_refused),
+        TEST(operands_that_overlap_are_refused),
         TEST(messages_that_nobody_takes_are_refused),
         TEST(wrong_communicators_are_refused),
         TEST(collectives_can_be_described),

@@ -783,6 +783,7 @@ static void making_one_may_fail_or_be_given_up(void **state)
     assert_works(acu_future_cancel(f));
     assert_int_equal(acu_future_wait(f, ACU_FOREVER), ACU_ERR_CANCELLED);
     assert_fails(acu_comm_close(comm, ACU_MS(5)), ACU_ERR_DEADLINE, "still being made");
+    assert_fails(acu_comm_close(comm, 0), ACU_ERR_BAD_HANDLE, "closed before");
     acu_future_release(f);
     give_up(1);
     while (acu_debug_live(ACU_OBJECT_COMM) || acu_debug_live(ACU_OBJECT_FUTURE))

@@ -1322,6 +1322,8 @@ static void collectives(void **state)
     row("C8");
     REFUSED(b, acu_comm_send(comm, 0, b.x), ACU_ERR_NOT_SUPPORTED, "send|acu_comm_group");
     row("C9");
+    REFUSED(b, of_one(comm, ACU_ALL_REDUCE, ACU_REDUCE_SUM, b.x, b.x), ACU_ERR_INVALID,
+            "all-reduce, rank 0: what it reads and what it writes overlap: in place");
     acu_op *both[] = {acu_comm_all_reduce(comm, ACU_REDUCE_SUM, b.x),
                       acu_comm_broadcast(comm, 0, b.x)};
     REFUSED(b, acu_comm_group(comm, both, 2), ACU_ERR_INVALID,
