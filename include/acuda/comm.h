@@ -61,9 +61,9 @@
  *     can not take back what was posted: the memory stays until MPI has done it, or the process
  *     exits, and MPI is not finalised then, as that could wait for good (mpiexec counts it as a
  *     failure, and MPICH's then kills the others). A process that dies makes mpiexec end all
- *     others. NCCL's is aborted, by a thread of its own: what is on the devices ends, and fails, as does what
- *     reads it, issued or not; other communicators go on. One that was given up on the devices
- *     (acu_future_cancel, a timeout) is left 100 ms to end by itself.
+ *     others. NCCL's is aborted, by a thread of its own: what is on the devices ends, and fails, as
+ *     does what reads it, issued or not; other communicators go on. One that was given up on the
+ *     devices (acu_future_cancel, a timeout) is left 100 ms to end by itself.
  *   - What NCCL reports later (a rank is gone, the network): the same, with its words (DRIVER).
  *   - Which rank it is NCCL does not say. Where processes met by a file, each has another one
  *     beside it (its name and the number of the process), and the messages name the rank: one whose

@@ -12,20 +12,80 @@
 #include "comm/model.h"
 #include "vendor/with_library.h"
 
+#include <dirent.h>
+#include <execinfo.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #define LIBRARY "comm/libfake_nccl.so"
 
 static int processes, each; /* how many, and devices of each */
+static int rank, total;     /* in one of them: of its first device, and how many there are */
+
+/* ---- what a process is doing, should it hang ------------------------------------------------- */
+
+static _Atomic(const char *) doing = "starting";
+
+/* A thread's way to where it is: to be seen by the names of functions. */
+static void tell_stack(int signal)
+{
+    void *frames[24];
+    (void)signal;
+    backtrace_symbols_fd(frames, backtrace(frames, 24), 2);
+}
+
+/* One after the other: the names are of the kernel, and the stacks of glibc. */
+static void tell_threads(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *one; threads && (one = readdir(threads));) {
+        int thread = atoi(one->d_name);
+        char path[64], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+        FILE *file = fopen(path, "r");
+        if (!file)
+            continue;
+        if (fgets(name, sizeof name, file))
+            fprintf(stderr, "  thread %s", name);
+        fclose(file);
+        if (thread != gettid() && syscall(SYS_tgkill, getpid(), thread, SIGUSR2) == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+    if (threads)
+        closedir(threads);
+}
+
+/* Says it now and then; nothing depends on it. */
+static void *watch(void *unused)
+{
+    for (unsigned seconds = 20;; seconds += 20) {
+        sleep(20);
+        fprintf(stderr, "rank %d of %d, after %u s: %s\n", rank, total, seconds,
+                atomic_load(&doing));
+        if (seconds == 20)
+            tell_threads();
+    }
+    return unused;
+}
+
+static void begin_watch(void)
+{
+    pthread_t thread;
+    struct sigaction handler = {.sa_handler = tell_stack, .sa_flags = SA_RESTART};
+    backtrace((void *[1]){NULL}, 1); /* loads what it needs */
+    sigaction(SIGUSR2, &handler, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, watch, NULL), 0);
+    pthread_detach(thread);
+}
 
 /* ---- a process ------------------------------------------------------------------------------- */
 
 static acu_device *mine[RANKS];
-static int rank; /* of this process's first device */
-static int total;
 static const char *meeting;
 
 static void open_devices(void)
@@ -143,6 +203,7 @@ static void go_on_without_the_last(acu_comm *comm, const char *words)
     int lost[RANKS];
     acu_comm *left;
     comm->timeout = ACU_MS(1500);
+    doing = "an all-reduce without the last process";
     acu_status status = acu_sync(mine[0], adding(comm, x, 1), NULL);
     print_message("rank %d: %s\n", rank, acu_last_error()->message);
     if (status != ACU_ERR_DRIVER)
@@ -152,9 +213,13 @@ static void go_on_without_the_last(acu_comm *comm, const char *words)
     assert_int_equal(lost[0], total - each);
     release_all(x);
     comm->timeout = ACU_FOREVER;
+    doing = "making a communicator of those left";
     assert_works(acu_comm_shrink(comm, lost, count, &left));
+    doing = "an all-reduce of those left";
     add_up(left, total - each);
+    doing = "closing that of those left";
     assert_works(acu_comm_close(left, ACU_FOREVER));
+    doing = "closing that with the last process";
     print_message("rank %d went on without %zu\n", rank, count);
     if (acu_comm_close(comm, ACU_SECONDS(5)) != ACU_ERR_DEADLINE) {
         close_devices();
@@ -382,6 +447,7 @@ int main(void)
     const char *role = getenv("ACUDA_TEST_ROLE");
     if (role) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        begin_watch();
         return run_role(role);
     }
     const struct CMUnitTest tests[] = {
