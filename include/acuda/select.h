@@ -39,7 +39,7 @@ ACU_API acu_op *acu_op_unique(acu_op *x, acu_site site);
 /*
  * Submit such an op to the device, wait, and give the tensor that has exactly the elements that
  * count, a view of the first value (an empty one if there are none); and their number. Either may
- * be NULL. Blocks; like acu_sync, it fails with WOULD_WAIT in a callback. Errors: those of
+ * be NULL. Blocks; like acu_sync, it fails with IN_CALLBACK in a callback. Errors: those of
  * acu_sync; ARGUMENTS (the op does not yield a tensor and a count).
  */
 ACU_API acu_status acu_counted_wait(acu_device *device, acu_op *op, acu_tensor **tensor,

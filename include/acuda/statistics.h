@@ -58,7 +58,7 @@ ACU_API acu_op *acu_op_reduce_segments(acu_scatter_kind kind, acu_op *values, ac
 /*
  * Submit the op to the device, wait, and give its first value, a tensor of one element, as a
  * number: acu_read_f64_wait(device, acu_mean(x, ACU_ALL), &mean). Any dtype that acu_convert
- * takes, which converts. Block; like acu_sync, they fail with WOULD_WAIT in a callback. Errors:
+ * takes, which converts. Block; like acu_sync, they fail with IN_CALLBACK in a callback. Errors:
  * those of acu_sync; SHAPE (it has more elements).
  */
 #define acu_read_f64_wait(device, x, number)                                                       \

@@ -452,6 +452,7 @@ static void with_a_queue(void **state)
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(done[i].status, ACU_OK);
             sum += done[i].tag;
+            assert_int_equal(acu_future_values(done[i].future), done[i].tag != 100);
             acu_future_release(done[i].future);
         }
     }

@@ -308,7 +308,7 @@ acu_status acui_submit_public(acu_device *device, acu_op *op, const acu_submit_o
         status = acui_future_new(&f);
     if (f) { /* all before the deadline is set, which may pass at once: see `early` */
         f->how.given = future != NULL;
-        f->how.unwanted = how & ACUI_UNWANTED;
+        f->how.unwanted = how & ACUI_UNWANTED && !options.queue; /* who takes may ask, too */
         f->how.waited = how & ACUI_WAITED;
         f->how.early = options.timeout != 0;
     }
