@@ -287,6 +287,47 @@ static acu_op *chain(const bed *b, int stop)
     return acu_op_zip(ops, CHAIN, ACU_SITE);
 }
 
+static void sleep_at_gate(void *user, acu_future *future, acu_status status)
+{
+    (void)user, (void)future, (void)status;
+    assert_int_equal(test_pass_host_gate(NULL, NULL, 0), ACU_OK);
+}
+
+/* What the device has told to be over is not to blame, even if nobody has looked yet: the thread
+ * that would is held up, and this one knows of the end from the driver. */
+static void case_told(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    bed b = begin(&options);
+    acu_queue *queue = NULL;
+    acu_future *futures[3];
+    assert_works(acu_queue_create(NULL, &queue));
+    test_host_gate_close();
+    assert_works(acu_submit(b.device, step(&b, b.x[2], 0), NULL, &futures[0]));
+    assert_works(
+        acu_future_when_complete(futures[0], NULL, 0, sleep_at_gate, ACU_USER(NULL, NULL)));
+    test_host_gate_await();
+    acu_submit_options told = {.size = sizeof told, .queue = queue};
+    assert_works(acu_submit(b.device, step(&b, b.x[0], 0), &told, &futures[1]));
+    const acu_driver_table *cu = acu_driver();
+    CUcontext old;
+    assert_int_equal(cu->CtxPushCurrent(acu_device_context(b.device)), 0);
+    assert_int_equal(cu->CtxSynchronize(), 0);
+    assert_int_equal(cu->CtxPopCurrent(&old), 0);
+    int line = __LINE__ + 1;
+    acu_op *op = step(&b, b.x[1], 1);
+    assert_works(acu_submit(b.device, op, NULL, &futures[2]));
+    future_names(futures[2], "perhaps", line);
+    device_names(b.device, "perhaps", line, "no other operation was running");
+    test_host_gate_open();
+    assert_int_equal(acu_future_wait(futures[1], ACU_FOREVER), ACU_OK);
+    for (int i = 0; i < 3; i++)
+        acu_future_release(futures[i]);
+    acu_queue_release(queue);
+    end(&b);
+}
+
 /* As an executable graph of the cache: nobody can tell which of its kernels stopped. */
 static void case_cached(void **state)
 {
@@ -406,7 +447,7 @@ static void case_alone_replay(void **state)
     end(&b);
 }
 
-#define WAYS_TO_THE_DEVICE(X) X(many) X(cached) X(replay) X(handed) X(alone) X(alone_replay)
+#define WAYS_TO_THE_DEVICE(X) X(many) X(told) X(cached) X(replay) X(handed) X(alone) X(alone_replay)
 #define TEST_OF_CASE(name)                                                                         \
     static void blamed_##name(void **state)                                                        \
     {                                                                                              \

@@ -226,7 +226,7 @@ void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *,
     acui_flight_lock(flight);
     for (acu_stream *stream = flight->active; stream; stream = stream->engine.next_active) {
         const acui_task *task = stream->device == device ? stream->engine.first_task : NULL;
-        while (task && acui_stream_passed(stream, task->number))
+        while (task && acui_stream_reached(stream, task->number))
             task = task->next_listed;
         if (task)
             look(task, context);
