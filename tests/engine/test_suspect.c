@@ -328,6 +328,39 @@ static void case_told(void **state)
     end(&b);
 }
 
+/* Older work on another stream is not over. The software device says which kernel it was; a GPU does
+ * not, and the older one would be named. */
+static void case_beside(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    bed b = begin(&options);
+    acu_stream *first;
+    acu_future *futures[2];
+    if (!acu_device_info_of(b.device)->software) {
+        end(&b);
+        return;
+    }
+    assert_works(acu_sync(b.device, acu_into(b.x[0], acu_add(b.x[0], 1)), NULL)); /* loaded now */
+    assert_works(acu_stream_create(b.device, 0, &first));
+    acu_submit_options on_first = {.size = sizeof on_first, .stream = first};
+    test_gate_close(b.device, acu_stream_raw(first));
+    acu_op *older = acu_into(b.x[0], acu_add(b.x[0], 1));
+    int line = __LINE__ + 1;
+    acu_op *op = step(&b, b.x[1], 1);
+    assert_works(acu_submit(b.device, older, &on_first, &futures[0]));
+    assert_works(acu_submit(b.device, op, NULL, &futures[1]));
+    future_names(futures[1], "perhaps", line);
+    device_names(b.device, "perhaps", line, "its oldest unfinished launch");
+    test_gate_open();
+    for (int i = 0; i < 2; i++) {
+        future_names(futures[i], "perhaps", line);
+        acu_future_release(futures[i]);
+    }
+    acu_stream_release(first);
+    end(&b);
+}
+
 /* As an executable graph of the cache: nobody can tell which of its kernels stopped. */
 static void case_cached(void **state)
 {
@@ -447,7 +480,8 @@ static void case_alone_replay(void **state)
     end(&b);
 }
 
-#define WAYS_TO_THE_DEVICE(X) X(many) X(told) X(cached) X(replay) X(handed) X(alone) X(alone_replay)
+#define WAYS_TO_THE_DEVICE(X) \
+    X(many) X(told) X(beside) X(cached) X(replay) X(handed) X(alone) X(alone_replay)
 #define TEST_OF_CASE(name)                                                                         \
     static void blamed_##name(void **state)                                                        \
     {                                                                                              \

@@ -3,7 +3,8 @@
  * Who did it: CUDA says that a context is lost, but not through which kernel. What each stream had
  * finished is known up to the last look, so one of the operations behind that is to blame; the
  * oldest of these is named. It is the right one if only one stream had anything to do, or if the
- * device was opened to issue one by one. Called when a device is about to be marked lost
+ * device was opened to issue one by one. The software device says which kernel it was: then the
+ * oldest launch of that one is named. Called when a device is about to be marked lost
  * (acui_device_lose).
  */
 #include "base/error.h"
@@ -16,7 +17,9 @@
 #include <string.h>
 
 typedef struct heads {
-    const acui_task *oldest;
+    const acui_task *oldest; /* of all */
+    const acui_task *task;   /* the oldest with `launch`, of the kernel that the record names */
+    const acui_node *launch; /* NULL: it names none */
     unsigned streams;
 } heads;
 
@@ -43,12 +46,38 @@ static size_t count_harmful(const acui_task *task)
     return harmful;
 }
 
+/* The launch of the kernel that the driver's text begins with: "kernel saxpy, saxpy.cu:7, ..." */
+static const acui_node *find_named(const acui_task *task)
+{
+    static const char start[] = "kernel ";
+    const char *name = acui_error()->message;
+    if (strncmp(name, start, sizeof start - 1) != 0)
+        return NULL;
+    name += sizeof start - 1;
+    size_t bytes = strcspn(name, ",");
+    for (size_t i = 0; i < task->count; i++) {
+        const acui_node *node = task->nodes[i];
+        const acu_kernel_info *info =
+            node->kind == ACUI_NODE_LAUNCH ? acu_kernel_info_of(node->u.launch.kernel) : NULL;
+        if (info && strlen(info->name) == bytes && strncmp(info->name, name, bytes) == 0)
+            return node;
+    }
+    return NULL;
+}
+
 static void look_at_head(const acui_task *task, void *context)
 {
     heads *found = context;
     found->streams++;
     if (!found->oldest || task->flight.sequence < found->oldest->flight.sequence)
         found->oldest = task;
+    for (const acui_task *t = task; t; t = t->next_listed) {
+        const acui_node *launch = find_named(t);
+        if (!launch || (found->launch && found->task->flight.sequence < t->flight.sequence))
+            continue;
+        found->launch = launch;
+        found->task = t;
+    }
 }
 
 /* How many tasks behind it were issued with it, as one graph. */
@@ -60,19 +89,25 @@ static size_t count_others(const acui_task *task)
     return n;
 }
 
-/* `streams`: how many had work; 0: none, but this task is being issued. */
-static void blame(const acui_task *task, unsigned streams)
+/* Into the thread's record; the rest of its message is to be filled in. */
+static acui_text name_suspect(const acui_node *node)
 {
     acu_error *error = acui_error();
-    const char *name = task->submission->asked.name;
-    size_t harmful = count_harmful(task), more = count_others(task);
-    const acui_node *node = acui_blamed_node(task);
     snprintf(error->op, sizeof error->op, "%s", node->name);
     error->file = node->site.file;
     error->line = node->site.line;
     size_t used = strlen(error->message);
     acui_text text = acui_text_start(error->message + used, sizeof error->message - used);
     acui_text_add(&text, "%s", used ? "; " : "");
+    return text;
+}
+
+/* `streams`: how many had work; 0: none, but this task is being issued. */
+static void blame(const acui_task *task, unsigned streams)
+{
+    const char *name = task->submission->asked.name;
+    size_t harmful = count_harmful(task), more = count_others(task);
+    acui_text text = name_suspect(acui_blamed_node(task));
     if (harmful == 1 && more == 0 && streams < 2) {
         acui_text_add(&text, "no other operation was running");
         if (name[0])
@@ -91,10 +126,23 @@ static void blame(const acui_task *task, unsigned streams)
         acui_text_add(&text, "; %u streams had work", streams);
 }
 
+static void blame_launch(const acui_task *task, const acui_node *launch)
+{
+    const char *name = task->submission->asked.name;
+    acui_text text = name_suspect(launch);
+    acui_text_add(&text, "its oldest unfinished launch");
+    if (name[0])
+        acui_text_add(&text, " (submission %s)", name);
+}
+
 static void blame_oldest(const acui_task *task, void *context)
 {
     const heads *found = context;
-    if (task == found->oldest)
+    if (task != found->oldest)
+        return;
+    if (found->launch && found->launch != acui_blamed_node(task))
+        blame_launch(found->task, found->launch);
+    else
         blame(task, found->streams);
 }
 
