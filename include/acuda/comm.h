@@ -89,7 +89,7 @@ ACU_BEGIN
 
 /* What the launcher says: Open MPI's and MPICH's mpiexec, Slurm's srun, or torchrun; or ACUDA_RANK
  * and ACUDA_RANKS. The local rank is that among the processes of this machine: a program opens
- * device local_rank % acu_device_count(). */
+ * device local_rank modulo the number of devices (acu_device_count_load). */
 typedef struct acu_launched {
     size_t size; /* sizeof(acu_launched) */
     int rank, ranks;             /* 0 and 1 where nothing was said */

@@ -129,6 +129,7 @@ static acu_status make_anew(acu_device *old, acu_device **fresh)
 static acu_status reset(acu_device *device, acu_device **fresh)
 {
     ACUI_TRY(may_reset(device));
+    acu_error kept = *acui_error(); /* a success leaves the record as it was */
     end_generation(device);
     reset_context(device);
     acu_device *made = NULL;
@@ -138,6 +139,7 @@ static acu_status reset(acu_device *device, acu_device **fresh)
      * wrong. */
     atomic_store_explicit(&device->stale, true, memory_order_release);
     *fresh = made;
+    acui_error_restore(&kept);
     return ACU_OK;
 }
 

@@ -123,6 +123,7 @@ struct acu_future {
     } handed;
     struct {
         uint64_t at;  /* of acui_now; ACU_FOREVER: none. Fixed before it is submitted */
+        uint64_t after; /* nanoseconds from the submit to then, for messages */
         size_t index; /* in the heap, from 1; 0: it is not there; the deadline lock */
     } deadline;
 };

@@ -281,7 +281,9 @@ static void the_new_device_takes_its_place(void **state)
     things t;
     assert_works(acu_open(&options, &old));
     make(old, &t);
+    assert_fails(acu_sync(old, NULL, NULL), ACU_ERR_INVALID, "NULL where an op should be");
     acu_device *fresh = reset(old);
+    assert_non_null(strstr(acu_last_error()->message, "NULL where an op should be"));
     does_not_mix(&t, fresh);
     assert_ptr_equal(acu_device_default(), fresh);
     assert_int_equal(acu_device_status(fresh, NULL), ACU_OK);

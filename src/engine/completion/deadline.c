@@ -14,6 +14,8 @@
 #include "engine/flight/flight.h"
 #include "engine/order/order.h"
 
+#include <stdio.h>
+
 static struct {
     pthread_mutex_t lock;
     acu_future **list; /* the heap: at i the earliest of i, 2i+1, 2i+2 and all below */
@@ -95,6 +97,7 @@ static void take_out(acu_future *future)
 acu_status acui_deadline_set(acu_future *future, uint64_t timeout)
 {
     future->deadline.at = acui_deadline(timeout);
+    future->deadline.after = timeout;
     if (future->deadline.at == ACU_FOREVER)
         return ACU_OK;
     pthread_mutex_lock(&heap.lock);
@@ -129,9 +132,15 @@ void acui_deadline_drop(acu_future *future)
 
 void acui_deadline_check(acu_future *future)
 {
-    if (future->deadline.at != ACU_FOREVER && acui_now() >= future->deadline.at)
-        acui_future_end(future, ACU_ERR_DEADLINE,
-                        "the submission was not complete by its deadline");
+    if (future->deadline.at == ACU_FOREVER || acui_now() < future->deadline.at)
+        return;
+    double after = (double)future->deadline.after;
+    bool brief = after < 1e6, held_up = acui_future_is_held_up(future);
+    char text[128];
+    snprintf(text, sizeof text, "its deadline, %g %s after the submit, passed %s",
+             brief ? after : after / 1e6, brief ? "ns" : "ms",
+             held_up ? "before all of it had begun" : "while it ran");
+    acui_future_end(future, ACU_ERR_DEADLINE, text);
 }
 
 /* ---- for the reactor ---- */
