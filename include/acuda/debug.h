@@ -79,8 +79,7 @@ ACU_API void acu_driver_count_calls(bool on);
 /* Calls counted, including those made to fail. ACU_CALL_ANY: the total of all entry points. */
 ACU_API uint64_t acu_driver_calls(acu_driver_call call);
 
-/* ---- making driver calls fail
- * ----------------------------------------------------------------- */
+/* ---- making driver calls fail ---------------------------------------------------------------- */
 
 /* Zero-initialise, set `size`, change what you need. */
 typedef struct acu_driver_fault {

@@ -150,9 +150,9 @@ ACU_API acu_status acu_device_memory(acu_device *device, size_t *free_bytes, siz
 
 /*
  * ACU_OK while the device works; DEVICE_LOST after a fault (illegal address, trap, ...); STALE
- * after acu_device_reset. *error (`error` may be NULL) receives the record of the first fault. Its
- * `op`, `file` and `line` name the suspect: the oldest operation that was not finished (with
- * `one_by_one`: the operation that did it). A lost device refuses every submission.
+ * after acu_device_reset. For these, *error (`error` may be NULL) receives the record of the first
+ * fault. Its `op`, `file` and `line` name the suspect: the oldest operation that was not finished
+ * (with `one_by_one`: the operation that did it). A lost device refuses every submission.
  */
 ACU_API acu_status acu_device_status(const acu_device *device, acu_error *error);
 

@@ -357,6 +357,14 @@ static void wrong_collectives_are_refused(void **state)
     reduction_fails(ACU_C64, ACU_REDUCE_MAX, "c64|only the sum and the mean");
     reduction_fails(ACU_F8E8M0FNU, ACU_REDUCE_SUM, "f8e8m0fnu can not be reduced");
     reduction_fails(ACU_F4E2M1FNX2, ACU_REDUCE_SUM, "f4e2m1fnx2 can not be reduced");
+    for (size_t i = 0; i < here; i++)
+        ops[i] = acu_value(x);
+    what.reduction = ACU_REDUCE_SUM;
+    op = acu_op_collective(base, &what, NULL, ops, here, ACU_SITE);
+    if (here > 1)
+        assert_fails(acu_sync(NULL, op, NULL), ACU_ERR_DEVICE, "is on device|its own is device");
+    else
+        acu_op_release(op);
     acu_tensor_release(x);
     acu_tensor_release(b);
     end();

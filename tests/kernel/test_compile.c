@@ -198,7 +198,7 @@ static void names_of_templates(void **state)
     assert_int_equal(got[5], 7);
     acu_kernel *none = NULL;
     assert_fails(acu_kernel_get(module, "scale<double>", &none), ACU_ERR_NOT_FOUND,
-                 "scale<double>|mine::set<7>|scale<float>"); /* as the program wrote them */
+                 "scale<double>|expressions|mine::set<7>|scale<float>"); /* as the program wrote */
     acu_module_release(module);
     options.expressions = (const char *const[]){"scale<int>", "missing<int>"};
     options.expression_count = 2;
