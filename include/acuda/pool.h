@@ -6,7 +6,9 @@
  * unless another pool is named. A pool keeps released memory and hands it out again without
  * entering the driver. It does so at once, even while work that used the memory is in flight: to
  * work that comes after that work in any case (on the same stream), and to other work once that is
- * over. So a thousand queued submissions with temporaries need the memory of a few.
+ * over. So a thousand queued submissions with temporaries need the memory of a few. The temporaries
+ * of one submission do not share memory: it gets all that it needs when it is issued, and a chain
+ * of n operations takes n times the memory of one. Where that is too much, submit it in parts.
  *
  * A block is larger than the request by at most an eighth, or 511 bytes, and is never split. Cached
  * memory in sizes that nobody asks for goes back to the driver when memory is short, and the driver

@@ -32,7 +32,9 @@ ACU_API acu_op *acu_op_masked_select(acu_op *x, acu_op *mask, acu_site site);
 #define acu_nonzero(x) acu_op_nonzero(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_nonzero(acu_op *x, acu_site site);
 /* The different elements in ascending order, in one dimension: of x [3, 4] yields [12] and a count.
- * -0 and 0 are one, and so are all NaNs, which come last. Sorts: see sort.h for its limits. */
+ * -0 and 0 are one, and so are all NaNs, which come last. Sorts: see sort.h for its limits. How
+ * often each of the different elements u occurs is how far its places in the sorted ones are apart
+ * (sort.h): acu_sub(acu_searchsorted(sorted, u, true), acu_searchsorted(sorted, u, false)). */
 #define acu_unique(x) acu_op_unique(ACU_OPERAND(x), ACU_SITE)
 ACU_API acu_op *acu_op_unique(acu_op *x, acu_site site);
 

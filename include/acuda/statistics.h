@@ -58,8 +58,8 @@ ACU_API acu_op *acu_op_reduce_segments(acu_scatter_kind kind, acu_op *values, ac
 /*
  * Submit the op to the device, wait, and give its first value, a tensor of one element, as a
  * number: acu_read_f64_wait(device, acu_mean(x, ACU_ALL), &mean). Any dtype that acu_convert
- * takes, which converts. Block; like acu_sync, they fail with IN_CALLBACK in a callback. Errors:
- * those of acu_sync; SHAPE (it has more elements).
+ * takes, which converts. The op is consumed in any case. Block; like acu_sync, they fail with
+ * IN_CALLBACK in a callback. Errors: those of acu_sync; SHAPE (it has more elements).
  */
 #define acu_read_f64_wait(device, x, number)                                                       \
     acu_op_read_f64_wait((device), ACU_OPERAND(x), (number), ACU_SITE)

@@ -77,7 +77,7 @@ static acu_status check_one(const acu_comm *comm, const struct kind *k, acui_col
         return refuse(k, rank, ACU_ERR_INVALID, "an operand is no tensor");
     acu_dtype dtype = acu_tensor_dtype(t);
     if (!acu_tensor_host(t) && acu_tensor_device(t) != comm->devices[i])
-        return refuse(k, rank, ACU_ERR_DEVICE, "its tensor is on device %d, and its own is device %d",
+        return refuse(k, rank, ACU_ERR_DEVICE, "its tensor is on device %d, not on its device, %d",
                       acu_device_info_of(acu_tensor_device(t))->ordinal,
                       acu_device_info_of(comm->devices[i])->ordinal);
     if ((acu_tensor_host(t) || k->in == ALL || k->out == ALL) && !acu_tensor_dense(t))

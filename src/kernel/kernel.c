@@ -50,7 +50,7 @@ static void hint(const acu_module *module, const char *name, char text[128])
         acui_nearest_look(&nearest, function);
     }
     if (module->code && (strchr(name, '<') || module->function_count == 0))
-        snprintf(text, 128, " (of a template, acu_compile_options.expressions says which are made)");
+        snprintf(text, 128, " (acu_compile_options.expressions says what is made of templates)");
     else if (nearest.found)
         snprintf(text, 128, " (did you mean %.80s?)", nearest.found);
 }

@@ -80,7 +80,7 @@ acu_status acui_check_host_values(const acu_val *values, size_t count)
         const acu_tensor *t = values[i].tensor;
         char words[96];
         if (t && !t->buffer->host && t->buffer->kind != ACU_MEMORY_MANAGED)
-            return acui_fail(ACU_ERR_INVALID, "argument %zu of acu_host (%s) is in device memory; "
+            return acui_fail(ACU_ERR_INVALID, "argument %zu of host work (%s) is in device memory; "
                              "bring it to the host with acu_to_host first", i,
                              acui_tensor_words(t, words));
     }

@@ -5,6 +5,8 @@
  */
 #include "support/support.h"
 
+#include <acuda/statistics.h>
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -152,6 +154,8 @@ static void full_ring(void **state)
     assert_fails(acu_submit(device, op, NULL, &none), ACU_ERR_FULL, "1024 submissions");
     assert_null(none);
     assert_fails(acu_sync(device, op, NULL), ACU_ERR_FULL, "1024 submissions");
+    double number;
+    assert_fails(acu_read_f64_wait(device, x, &number), ACU_ERR_FULL, "1024 submissions");
     test_host_gate_open();
     assert_works(acu_device_wait(device, ACU_FOREVER));
     holds(x, RING - 1);

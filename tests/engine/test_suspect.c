@@ -328,8 +328,8 @@ static void case_told(void **state)
     end(&b);
 }
 
-/* Older work on another stream is not over. The software device says which kernel it was; a GPU does
- * not, and the older one would be named. */
+/* Older work on another stream is not over. The software device says which kernel it was; a GPU
+ * does not, and the older one would be named. */
 static void case_beside(void **state)
 {
     (void)state;

@@ -7,7 +7,7 @@
 
 #include "kernel/cubins.h"
 
-#include <acuda/comm.h>
+#include <acuda/acuda.h>
 
 #include <pthread.h>
 #include <sched.h>
@@ -1123,7 +1123,8 @@ static void resetting(void **state)
 typedef struct waiter {
     acu_device *device;
     acu_future *future; /* complete: only the rule is tested */
-    acu_status status[5];
+    acu_status status[7];
+    bool named; /* messages name what the program called, and not what that calls */
     char message[ACU_ERROR_MESSAGE];
 } waiter;
 
@@ -1137,6 +1138,12 @@ static void try_waiting(waiter *w)
     w->status[2] = acu_wait_all(&w->future, 1, 0);
     w->status[3] = acu_device_wait(w->device, 0);
     w->status[4] = acu_read_sync(acu_future_tensor(w->future, 0), byte, sizeof byte);
+    double number;
+    w->status[5] = acu_read_f64_wait(w->device, acu_zeros(ACU_F32, ACU_SHAPE(1)), &number);
+    w->named = strstr(acu_last_error()->message, "read_f64_wait waits") != NULL;
+    acu_op *op = acu_unique(acu_zeros(ACU_F32, ACU_SHAPE(1)));
+    w->status[6] = acu_counted_wait(w->device, op, &none, NULL);
+    w->named &= strstr(acu_last_error()->message, "counted_wait waits") != NULL;
 }
 
 static acu_op *wait_in_then(void *user, acu_val *values, size_t count)
@@ -1190,10 +1197,11 @@ static void drop_future(void *user)
 
 static void all_refused(waiter *w)
 {
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         assert_int_equal(w->status[i], ACU_ERR_IN_CALLBACK);
         w->status[i] = ACU_OK;
     }
+    assert_true(w->named);
     assert_non_null(strstr(w->message, "wait"));
 }
 

@@ -3,6 +3,7 @@
  * of such a result. */
 #include "ops/ops.h"
 
+#include "base/callback.h"
 #include "base/error.h"
 #include "ops/select/params.h"
 
@@ -204,7 +205,12 @@ acu_status acu_counted_wait(acu_device *device, acu_op *op, acu_tensor **tensor,
     acu_future *future = NULL;
     if (!op)
         return acui_fail(ACU_ERR_INVALID, "acu_counted_wait got NULL where an op should be");
-    acu_status status = acu_submit(device, op, NULL, &future);
+    acu_status status = acui_refuse_wait(__func__);
+    if (status != ACU_OK) {
+        acu_op_release(op);
+        return status;
+    }
+    status = acu_submit(device, op, NULL, &future);
     if (status == ACU_OK)
         status = acu_future_wait(future, ACU_FOREVER);
     if (status == ACU_OK)

@@ -168,9 +168,9 @@ static acu_op *plan_segments(acu_planning *p)
     acu_shape shape = acu_tensor_shape(offsets);
     if (dtype != ACU_I32 && dtype != ACU_I64)
         return refuse(p, name, ACU_ERR_DTYPE, "offsets are i32 or i64");
-    if (acu_tensor_shape(values).rank != 1 || shape.rank != 1 || shape.dim[0] < 2)
+    if (acu_tensor_shape(values).rank != 1 || shape.rank != 1 || shape.dim[0] < 1)
         return refuse(p, name, ACU_ERR_SHAPE,
-                      "both have one dimension, and there are two offsets or more");
+                      "both have one dimension, and there is an offset or more");
     /* A value's key is the number of offsets up to it: 0 before the first segment. */
     const double count = (double)acu_tensor_elements(values);
     acu_op *places = acu_op_arange(dtype, 0, count, 1, p->site);

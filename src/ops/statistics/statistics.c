@@ -2,6 +2,7 @@
 /* Statistics that are made of other operations, and numbers for the host. */
 #include "ops/ops.h"
 
+#include "base/callback.h"
 #include "base/error.h"
 
 #include <acuda/future.h>
@@ -152,12 +153,20 @@ static acu_op *plan_number(acu_planning *p)
 }
 
 static acu_status read_number(acu_device *device, acu_op *x, acu_dtype dtype, void *number,
-                              acu_site site)
+                              acu_site site, const char *function)
 {
+    acu_status status = acui_refuse_wait(function);
+    if (status != ACU_OK) {
+        acu_op_release(x);
+        return status;
+    }
     acu_custom custom = {.name = "read", .fn = plan_number, .data = &dtype, .bytes = sizeof dtype};
     acu_op *first = acu_op_nth(x, 0, site);
     acu_tensor *result = NULL;
-    acu_status status = acu_sync(device, acu_op_custom(custom, &first, 1, site), &result);
+    acu_op *op = acu_op_custom(custom, &first, 1, site);
+    status = acu_sync(device, op, &result);
+    if (status == ACU_ERR_FULL)
+        acu_op_release(op);
     if (status == ACU_OK)
         status = acu_read_sync(result, number, 8);
     acu_tensor_release(result);
@@ -166,10 +175,10 @@ static acu_status read_number(acu_device *device, acu_op *x, acu_dtype dtype, vo
 
 acu_status acu_op_read_f64_wait(acu_device *device, acu_op *x, double *number, acu_site site)
 {
-    return read_number(device, x, ACU_F64, number, site);
+    return read_number(device, x, ACU_F64, number, site, __func__);
 }
 
 acu_status acu_op_read_i64_wait(acu_device *device, acu_op *x, int64_t *number, acu_site site)
 {
-    return read_number(device, x, ACU_I64, number, site);
+    return read_number(device, x, ACU_I64, number, site, __func__);
 }

@@ -223,6 +223,8 @@ def moving():
     same(run(op("searchsorted", "xxb", ZERO(0), np.array(2.0), True)), np.int64(0))
     same(run(op("searchsorted", "xxb", np.arange(4.0), np.array(2.0), True)), np.int64(3))
     same(run(op("reduce_segments", "ixx", 1, ZERO(0), ZERO(4, np.int64))), ZERO(3))
+    for n in (0, 5):  # no segments
+        same(run(op("reduce_segments", "ixx", 1, ZERO(n), ZERO(1, np.int64))), ZERO(0))
     for name in ("sort_segments", "argsort_segments"):
         same(run(op(name, "xxi", ZERO(0), np.array([0, 0]), 0)), ZERO(0, np.int64 if "arg" in name else np.float64))
     have, count = run_all(op("nonzero", "x", SCALAR), 2)
