@@ -70,7 +70,8 @@
  *  2  device.h: Opening a device, its modes (a bound on work in flight, a runtime thread, one
  *     operation at a time), and what to do after a fault.
  *  3  tensor.h, memory.h: A tensor is a dtype, a shape and strides over a buffer. How host memory,
- *     and that of other libraries, comes in and goes out.
+ *     and that of other libraries, comes in and goes out. small_floats.h: numbers of 16 and 8 bits
+ *     on the host. file.h: files, as operations among others.
  *  4  kernel.h, compile.h: Modules and the kernels in them, how a launch is configured; CUDA C++
  *     compiled at run time.
  *  5  op.h: Operations: what they are, who owns them, and the ways to compose them, from launching
@@ -81,10 +82,11 @@
  *     variances), layers.h (norms and losses of networks), convolution.h (with pooling and
  *     interpolation), attention.h, distributions.h (random numbers), einsum.h (products over named
  *     dimensions),
- *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them); blas.h,
- *     fft.h, sparse.h and npp.h are by NVIDIA's libraries, infer.h (whole networks) is by
- *     onnxruntime, jpeg.h (files of pictures) by nvJPEG or TurboJPEG, and vendor.h says which of
- *     these were found.
+ *     image.h, image_filters.h, boxes.h (images, and boxes that detectors find in them). blas.h,
+ *     product.h (products with what comes before and after them), solver.h (equations,
+ *     eigenvalues), fft.h, sparse.h, npp.h and dnn.h (layers, forward and backward) are by
+ *     NVIDIA's libraries, infer.h (whole networks) is by onnxruntime, jpeg.h (files of pictures)
+ *     by nvJPEG or TurboJPEG, and vendor.h says which of these were found.
  *  7  future.h: Submitting an operation, waiting for it, cancelling it, taking its values.
  *  8  queue.h, group.h: Learning of many completions: in batches on a thread of the program's, with
  *     a descriptor for its event loop; submissions that stand or fall together.
@@ -101,7 +103,8 @@
  * 12  explain.h: What became of a submission: its parts, what each of them waited for, how long it
  *     took on the device. trace.h: the same of a whole program, to be looked at in a browser.
  *     metrics.h: all counters as text, for Prometheus. log.h: lines for the program's log.
- * 13  driver.h: Which driver was chosen and why, and its entry points.
+ * 13  comm.h: Collectives among several devices, of one process or of many.
+ * 14  driver.h: Which driver was chosen and why, and its entry points.
  *
  * base.h has what all of them need: the version, time spans, user data of callbacks.
  *

@@ -335,29 +335,34 @@ static void case_beside(void **state)
     (void)state;
     acu_open_options options = test_options(0);
     bed b = begin(&options);
-    acu_stream *first;
-    acu_future *futures[2];
     if (!acu_device_info_of(b.device)->software) {
         end(&b);
         return;
     }
-    assert_works(acu_sync(b.device, acu_into(b.x[0], acu_add(b.x[0], 1)), NULL)); /* loaded now */
-    assert_works(acu_stream_create(b.device, 0, &first));
-    acu_submit_options on_first = {.size = sizeof on_first, .stream = first};
-    test_gate_close(b.device, acu_stream_raw(first));
-    acu_op *older = acu_into(b.x[0], acu_add(b.x[0], 1));
+    acu_kernel *stay = test_kernel(b.device, test_suspect_ptx, "stay");
+    acu_stream *stream;
+    acu_tensor *go;
+    acu_future *older, *stop;
+    assert_works(acu_stream_create(b.device, 0, &stream));
+    assert_works(acu_tensor_alloc_pinned(b.device, ACU_I32, ACU_SHAPE(1), &go));
+    *(volatile int *)acu_tensor_host(go) = 0;
+    acu_op *op = acu_launch(stay, ACU_GRID_BLOCK(1, 1, 1, 1, 1, 1), acu_in(go));
+    assert_works(acu_submit(b.device, op, NULL, &older));
+    acu_submit_options on_stream = {.size = sizeof on_stream, .stream = stream};
+    test_gate_close(b.device, acu_stream_raw(stream)); /* it stops when it is issued */
     int line = __LINE__ + 1;
-    acu_op *op = step(&b, b.x[1], 1);
-    assert_works(acu_submit(b.device, older, &on_first, &futures[0]));
-    assert_works(acu_submit(b.device, op, NULL, &futures[1]));
-    future_names(futures[1], "perhaps", line);
-    device_names(b.device, "perhaps", line, "its oldest unfinished launch");
+    op = step(&b, b.x[1], 1);
+    assert_works(acu_submit(b.device, op, &on_stream, &stop));
     test_gate_open();
-    for (int i = 0; i < 2; i++) {
-        future_names(futures[i], "perhaps", line);
-        acu_future_release(futures[i]);
-    }
-    acu_stream_release(first);
+    future_names(stop, "perhaps", line);
+    device_names(b.device, "perhaps", line, "its oldest unfinished launch");
+    *(volatile int *)acu_tensor_host(go) = 1;
+    future_names(older, "perhaps", line);
+    acu_future_release(older);
+    acu_future_release(stop);
+    acu_stream_release(stream);
+    acu_tensor_release(go);
+    acu_kernel_release(stay);
     end(&b);
 }
 

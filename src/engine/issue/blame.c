@@ -152,9 +152,13 @@ void acui_blame(acu_device *device)
     const acui_task *issuing = acui_task_issuing();
     acui_flight_heads(device, look_at_head, &found);
     /* Tasks that were not finished stay where they are until the device counts as lost. */
-    if (found.oldest)
+    issuing = issuing && issuing->device == device ? issuing : NULL;
+    const acui_node *launch = issuing && !found.launch ? find_named(issuing) : NULL;
+    if (found.oldest && launch)
+        blame_launch(issuing, launch);
+    else if (found.oldest)
         acui_flight_heads(device, blame_oldest, &found);
-    else if (issuing && issuing->device == device)
+    else if (issuing)
         blame(issuing, 0);
 }
 
