@@ -204,14 +204,15 @@ void doctor_devices(doctor *d)
 
 /* ---- compilers ---- */
 
-static bool has_compiler(const doctor *d, acu_compiler which, const char *name, const char *advice)
+static bool has_compiler(const doctor *d, acu_compiler which, const char *name, const char *advice,
+                         const char *repair)
 {
     acu_code *code = NULL;
     acu_compile_options options = {.size = sizeof options, .compiler = which, .arch = 75};
     doctor_begin(d, name);
     if (acu_compile(NULL, source, &options, &code) != ACU_OK) {
         bool absent = acu_last_error()->status == ACU_ERR_NOT_FOUND;
-        doctor_find_error(d, name, absent ? DOCTOR_NOTE : DOCTOR_FAIL, absent ? advice : "");
+        doctor_find_error(d, name, absent ? DOCTOR_NOTE : DOCTOR_FAIL, absent ? advice : repair);
         return false;
     }
     doctor_find(d, name, DOCTOR_OK, "", "%s", acu_code_compiler(code));
@@ -222,8 +223,11 @@ static bool has_compiler(const doctor *d, acu_compiler which, const char *name, 
 void doctor_compilers(doctor *d)
 {
     bool clang = has_compiler(d, ACU_COMPILER_CLANG, "clang",
-                              "to compile kernels at run time: apt-get install clang");
+                              "to compile kernels at run time: apt-get install clang",
+                              "install it again, or name another one: ACUDA_CLANG");
     bool nvrtc = has_compiler(d, ACU_COMPILER_NVRTC, "NVRTC",
-                              "only if clang's code is not fast enough: install CUDA's NVRTC");
+                              "only if clang's code is not fast enough: install CUDA's NVRTC",
+                              "install it again, with its libnvrtc-builtins, or name another one: "
+                              "ACUDA_NVRTC");
     d->has_compiler = clang || nvrtc;
 }

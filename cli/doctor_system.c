@@ -39,10 +39,34 @@ static const char *about_device_files(const doctor *d)
                    : "";
 }
 
+/* What a driver's own error says about the machine; "": nothing. */
+static const char *about_error(const acu_error *error)
+{
+    if (strstr(error->message, "finds no device") && getenv("CUDA_VISIBLE_DEVICES"))
+        return "CUDA_VISIBLE_DEVICES is set, and may hide all GPUs: unset it, or name one";
+    switch (error->driver_result) {
+    case 802: /* CUDA_ERROR_SYSTEM_NOT_READY */
+        return "the GPUs behind an NVSwitch need their fabric manager: systemctl start "
+               "nvidia-fabricmanager";
+    case 803: /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH */
+        return "the kernel's driver and this library are of different versions, as after an "
+               "upgrade: restart the machine; in a container, start that again";
+    case 804: /* CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE */
+        return "this is a library for forward compatibility, which such a GPU does not have: "
+               "take cuda-compat out of LD_LIBRARY_PATH";
+    default:
+        return "";
+    }
+}
+
 static void driver_failed(const doctor *d, acu_status status)
 {
     const acu_error *error = acu_last_error();
-    const char *advice = "";
+    const char *advice = about_error(error);
+    if (*advice || status == ACU_ERR_INVALID) { /* INVALID: the message says what can be named */
+        doctor_find_error(d, "driver", DOCTOR_FAIL, advice);
+        return;
+    }
     if (status == ACU_ERR_NOT_SUPPORTED)
         advice = "install a driver of CUDA 11.4 (470) or newer";
     else if (strstr(error->message, "SOFTCUDA_"))

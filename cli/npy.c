@@ -95,12 +95,19 @@ static bool read_array(const char *path, const char *data, size_t bytes, npy *ar
     uint64_t elements;
     char text[1024];
     const char *header = find_header(data, bytes, &length);
+    if (!bytes)
+        return refuse(path, "the file is empty");
     if (!header || length >= sizeof text)
         return refuse(path, "this is no .npy file");
     memcpy(text, header, length);
     text[length] = '\0';
-    if (!read_type(value_of(text, "'descr'"), &array->dtype))
-        return refuse(path, "its element type is none of b1, i1 to u8, f2, f4, f8, little-endian");
+    const char *type = value_of(text, "'descr'");
+    if (!read_type(type, &array->dtype)) {
+        fprintf(stderr, "acuda: %s: its elements are %.*s; they can be b1, i1 to u8, f2, f4, f8, "
+                        "c8, c16, little-endian\n",
+                path, type ? (int)strcspn(type, ",}") : 0, type ? type : "");
+        return false;
+    }
     const char *order = value_of(text, "'fortran_order'");
     if (!order || strncmp(order, "False", 5) != 0)
         return refuse(path, "it is in Fortran's order; save numpy.ascontiguousarray of it");

@@ -286,6 +286,8 @@ bool trace_add(trace_file *trace, const char *path)
     free(data);
     if (!room)
         fprintf(stderr, "acuda: %s: out of memory\n", path);
+    else if (!bytes)
+        fprintf(stderr, "acuda: %s: the file is empty\n", path);
     else if (!packets)
         fprintf(stderr, "acuda: %s: this is no trace in Perfetto's format\n", path);
     return room && packets;

@@ -97,6 +97,10 @@ if [ -e "$fake/old/libcuda.so.1" ]; then
     expect 1 'fail  device 0' "$acuda" doctor -d "$fake/working/libcuda.so.1"
 fi
 expect 1 'fail  driver|nothing.so' "$acuda" doctor -d ./nothing.so
+expect 1 'fail  driver|say gpu, software, or the path' "$acuda" doctor -d nothing
+if grep -q 'reinstall' out; then
+    echo 'a wrong word is no broken driver' && cat out && exit 1
+fi
 # The kernel has no driver; no device files; files that this user may not open (root may open all).
 mkdir -p empty/dev/shm module/dev/shm module/proc/driver/nvidia
 touch module/proc/driver/nvidia/version
@@ -130,6 +134,37 @@ int cuInit(unsigned flags) { (void)flags; __builtin_trap(); }
 END
     expect 1 'fail  driver|ended with signal|reinstall' "$acuda" doctor -d ./crash.so
     expect 1 'the driver crashed' "$acuda" devices -d ./crash.so
+    # Drivers that do not start, and say why.
+    gcc -shared -fPIC -x c -o ./says.so - <<'END'
+#include <stdlib.h>
+int cuDriverGetVersion(int *version) { *version = 12000; return 0; }
+int cuDeviceGetCount(int *count) { *count = 1; return 0; }
+int cuInit(unsigned flags) { (void)flags; return atoi(getenv("SAYS")); }
+END
+    SAYS=802 expect 1 'fail  driver|nvidia-fabricmanager' "$acuda" doctor -d ./says.so
+    SAYS=803 expect 1 'fail  driver|restart the machine' "$acuda" doctor -d ./says.so
+    SAYS=804 expect 1 'fail  driver|cuda-compat' "$acuda" doctor -d ./says.so
+    SAYS=100 CUDA_VISIBLE_DEVICES='' expect 1 'fail  driver|may hide all GPUs' "$acuda" doctor -d ./says.so
+    # NVRTC that can be opened, and compiles nothing.
+    gcc -shared -fPIC -x c -o ./rtc.so - <<'END'
+#include <stddef.h>
+#include <string.h>
+static const char text[] = "nvrtc: error: failed to open libnvrtc-builtins.so.12.4";
+int nvrtcVersion(int *major, int *minor) { *major = 12; *minor = 4; return 0; }
+int nvrtcCreateProgram(void **p) { *p = (void *)text; return 0; }
+int nvrtcDestroyProgram(void **p) { *p = NULL; return 0; }
+int nvrtcCompileProgram(void) { return 7; }
+int nvrtcGetProgramLogSize(void *p, size_t *bytes) { (void)p; *bytes = sizeof text; return 0; }
+int nvrtcGetProgramLog(void *p, char *to) { (void)p; memcpy(to, text, sizeof text); return 0; }
+int nvrtcGetPTXSize(void) { return 1; }
+int nvrtcGetPTX(void) { return 1; }
+int nvrtcAddNameExpression(void) { return 0; }
+int nvrtcGetLoweredName(void) { return 1; }
+int nvrtcGetNumSupportedArchs(int *count) { *count = 1; return 0; }
+int nvrtcGetSupportedArchs(int *archs) { *archs = 75; return 0; }
+END
+    ACUDA_NVRTC=$work/rtc.so expect 1 'fail  NVRTC|failed to open libnvrtc-builtins|ACUDA_NVRTC' \
+        "$acuda" doctor -d software --root good
 fi
 # No memory; a kernel that fails.
 SOFTCUDA_FAULTS='DevicePrimaryCtxRetain=out-of-memory' \
@@ -206,7 +241,9 @@ r = n.load("r.npy"); assert r.dtype == "f4" and r.shape == (2, 3) and r[1, 2] ==
         python3 -c 'import numpy as n
 assert (n.load("z2.npy") == n.load("z.npy")).all() and n.load("z3.npy").dtype == "c8"'
         expect 2 "Fortran" "$acuda" run one.cu in:f.npy
-        expect 2 'element type' "$acuda" run one.cu in:c.npy
+        expect 2 "S3'; they can be" "$acuda" run one.cu in:c.npy
+        : >empty.npy
+        expect 2 'empty.npy: the file is empty' "$acuda" run one.cu in:empty.npy
     fi
     # ---- compile ----
     mkdir -m 700 cache
@@ -249,7 +286,9 @@ expect 0 'device 0: busy' "$acuda" trace cut.pftrace
 expect 2 'name a trace' "$acuda" trace
 expect 2 'from 1 on' "$acuda" trace -n 0 d.pftrace
 expect 1 'nowhere' "$acuda" trace ./nowhere
-expect 1 'no trace' "$acuda" trace out
+expect 1 'no trace' "$acuda" trace saxpy.cu
+: >empty.pftrace
+expect 1 'empty.pftrace: the file is empty' "$acuda" trace empty.pftrace
 expect 0 '<svg|device 0 stream|on the device|</svg>' "$acuda" trace --svg - d.pftrace
 expect 2 'take milliseconds' "$acuda" trace --from x d.pftrace
 expect 1 'nothing happened' "$acuda" trace --svg d.svg --from 1e8 d.pftrace
