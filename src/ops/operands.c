@@ -91,3 +91,10 @@ acu_op *acui_into(acu_planning *p, acu_op *x)
 {
     return p->out.kind == ACU_NONE ? x : acu_op_into(acu_op_take(&p->out, p->site), x, p->site);
 }
+
+acu_op *acui_view_into(acu_planning *p, acu_op *view)
+{
+    if (p->out.kind != ACU_NONE)
+        view = acu_op_elementwise(ACU_OP_COPY, &view, 1, p->site);
+    return acui_into(p, view);
+}

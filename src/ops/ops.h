@@ -61,6 +61,8 @@ acu_op *acui_result_apart(acu_planning *p, const char *name, acu_dtype dtype, ac
 
 /* For operations that are made of others: x, put where acu_into wants the result. */
 acu_op *acui_into(acu_planning *p, acu_op *x);
+/* The same of a view, whose elements are copied there. */
+acu_op *acui_view_into(acu_planning *p, acu_op *view);
 
 /* The op that yields where the result goes: the checked tensor of acu_into, or a new one. */
 acu_op *acui_result(acu_planning *p, const char *name, acu_dtype dtype, acu_shape shape);

@@ -212,7 +212,7 @@ static acu_op *plan_dense(acu_planning *p)
     acu_op *zeros = acu_op_zeros(dtype, ACU_SHAPE(r->rows * r->cols), p->site);
     acu_op *places = place(p, wide(p, 0), r->cols, wide(p, 1));
     acu_op *flat = acu_op_index_put(ACU_SCATTER_ADD, zeros, 0, places, value(p, 2), p->site);
-    return acui_into(p, reshape(p, flat, ACU_SHAPE(r->rows, r->cols)));
+    return acui_view_into(p, reshape(p, flat, ACU_SHAPE(r->rows, r->cols)));
 }
 
 /* What of a matrix is not 0, in i64: the offsets of its rows, the columns, and the places in the
@@ -294,7 +294,7 @@ static acu_op *plan_blocks(acu_planning *p)
     acu_op *all = acu_op_index_put(ACU_SCATTER_ADD, zeros, 0, places, value(p, 2), p->site);
     all = reshape(p, all, ACU_SHAPE(rows, across, size, size));
     all = acu_op_dup(acu_op_transpose(all, 1, 2, p->site), p->site);
-    return acui_into(p, reshape(p, all, ACU_SHAPE(rows * size, cols)));
+    return acui_view_into(p, reshape(p, all, ACU_SHAPE(rows * size, cols)));
 }
 
 /* Blocks of a dense matrix: those in which anything is not 0. */
@@ -348,7 +348,7 @@ static acu_op *plan_product(acu_planning *p)
         dense(p, 0), acu_op_arange(index, 0, (double)count, 1, p->site),
         acu_op_convert(acu_op_ones(ACU_F32, ACU_SHAPE(count), p->site), dtype, p->site), count,
         reshape(p, parts, ACU_SHAPE(count, size * width)), p->site);
-    return acui_into(p, reshape(p, sums, matrix ? ACU_SHAPE(rows * size, width)
+    return acui_view_into(p, reshape(p, sums, matrix ? ACU_SHAPE(rows * size, width)
                                                 : ACU_SHAPE(rows * size)));
 }
 

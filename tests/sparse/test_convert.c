@@ -51,6 +51,20 @@ static void is_indices(acu_device *device, acu_tensor *t, acu_dtype dtype, const
     acu_tensor_release(wide);
 }
 
+/* The value; `named`: in a tensor that is there already. */
+static acu_tensor *value_of(acu_device *device, acu_op *op, bool named, acu_dtype dtype,
+                            acu_shape shape)
+{
+    acu_tensor *x;
+    if (named) {
+        assert_works(acu_tensor_alloc(device, dtype, shape, &x));
+        assert_works(acu_sync(device, acu_into(x, op), NULL));
+    } else {
+        assert_works(acu_sync(device, op, &x));
+    }
+    return x;
+}
+
 static void rows_and_offsets(void **state)
 {
     (void)state;
@@ -111,6 +125,8 @@ static void to_dense_and_back(void **state)
     acu_op *op = acu_coo_to_dense(acu_op_concat(0, rows, 2, ACU_SITE),
                                   acu_op_concat(0, columns, 2, ACU_SITE),
                                   acu_op_concat(0, twice, 2, ACU_SITE), ROWS, COLS);
+    x = value_of(device, acu_op_retain(op), true, ACU_F32, ACU_SHAPE(ROWS, COLS));
+    acu_tensor_release(x);
     assert_works(acu_sync(device, acu_mul(op, 0.5), &x));
     assert_works(acu_read_sync(x, have, sizeof have));
     assert_memory_equal(have, full, sizeof full);
@@ -158,15 +174,16 @@ static void blocks_to_dense(void **state)
     (void)state;
     acu_device *device = test_open();
     float full[TALL * LONG], have[TALL * LONG];
-    acu_tensor *x;
-    acu_op *op = acu_bsr_to_dense(indices(ACU_I32, block_offset, DOWN + 1),
-                                  indices(ACU_I32, block_column, BLOCKS),
-                                  blocks_of(full, ACU_F32), LONG);
-    assert_works(acu_sync(device, op, &x));
-    assert_works(acu_read_sync(x, have, sizeof have));
-    for (int i = 0; i < TALL * LONG; i++)
-        assert_true(have[i] == full[i]); /* -0, too */
-    acu_tensor_release(x);
+    for (int named = 0; named < 2; named++) {
+        acu_op *op = acu_bsr_to_dense(indices(ACU_I32, block_offset, DOWN + 1),
+                                      indices(ACU_I32, block_column, BLOCKS),
+                                      blocks_of(full, ACU_F32), LONG);
+        acu_tensor *x = value_of(device, op, named, ACU_F32, ACU_SHAPE(TALL, LONG));
+        assert_works(acu_read_sync(x, have, sizeof have));
+        for (int i = 0; i < TALL * LONG; i++)
+            assert_true(have[i] == full[i]); /* -0, too */
+        acu_tensor_release(x);
+    }
     test_close(device);
     test_leaks_none();
 }
@@ -219,7 +236,7 @@ static void block_product(acu_device *device, acu_dtype dtype, int width)
     acu_op *op = acu_bsr_matmul(indices(ACU_I64, block_offset, DOWN + 1),
                                 indices(ACU_I64, block_column, BLOCKS), blocks, LONG,
                                 acu_convert(by, dtype));
-    assert_works(acu_sync(device, op, &y));
+    y = value_of(device, op, width, dtype, ACU_SHAPE(TALL, width));
     assert_int_equal(acu_tensor_dtype(y), dtype);
     assert_int_equal(acu_tensor_shape(y).rank, width ? 2 : 1);
     assert_works(acu_sync(device, acu_convert(y, ACU_F32), &narrow));

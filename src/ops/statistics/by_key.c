@@ -178,7 +178,7 @@ static acu_op *plan_segments(acu_planning *p)
         acu_op_searchsorted(acu_op_take(&p->values[1], p->site), places, true, p->site);
     acu_op *all = acu_op_reduce_by_key(r->kind, acu_op_take(&p->values[0], p->site), keys,
                                        shape.dim[0], p->site);
-    return acui_into(p, acu_op_slice(all, ACU_SHAPE(1), shape, ACU_NO_STEP, p->site));
+    return acui_view_into(p, acu_op_slice(all, ACU_SHAPE(1), shape, ACU_NO_STEP, p->site));
 }
 
 acu_op *acu_op_reduce_segments(acu_scatter_kind kind, acu_op *values, acu_op *offsets,

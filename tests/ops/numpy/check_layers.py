@@ -60,6 +60,7 @@ for dtype in ("float16", "float32", "int32", "uint8"):
     for kind, function in ((1, np.sum), (2, np.min), (3, np.max)):
         have = run(op("reduce_segments", "ixx", kind, values, offsets.astype(np.int32)))
         assert have.shape == (4,)
+        same(run_into(op("reduce_segments", "ixx", kind, values, offsets), have, LAYOUTS[kind]), have)
         for i in (0, 2, 3):
             chosen = values[offsets[i]:offsets[i + 1]].astype(np.float64 if dtype in FLOATS else np.int64)
             assert have[i] == function(chosen).astype(dtype), (dtype, kind, i)
