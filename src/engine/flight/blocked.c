@@ -97,11 +97,13 @@ static void *run(void *context)
     helper *h = context;
     for (;;) {
         uint32_t calls = atomic_load_explicit(&h->calls, memory_order_acquire);
+        /* In this order: nobody asks once it is to stop, so it sees all that it was asked. */
+        bool stop = atomic_load_explicit(&all.stop, memory_order_acquire);
         acu_stream *stream = atomic_load_explicit(&h->stream, memory_order_acquire);
         if (stream) {
             wait_for(stream, h->number, h);
             acui_flight_let_go(&stream, 1);
-        } else if (atomic_load_explicit(&all.stop, memory_order_acquire)) {
+        } else if (stop) {
             return NULL;
         } else {
             acui_park(&h->calls, calls, ACU_FOREVER);
