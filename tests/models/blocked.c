@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A helper: src/engine/flight/blocked.c itself, asked to wait for a stream while the last close ends
- * it. What it was asked it does before it ends, and then it holds neither stream nor device.
+ * A helper: src/engine/flight/blocked.c itself, asked to wait for a stream while the last close
+ * ends it. What it was asked it does before it ends, and then it holds neither stream nor device.
  */
 #include "one_thread.h"
 
