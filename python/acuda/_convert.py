@@ -237,18 +237,29 @@ def _array(pointer, x, call):
     return array
 
 
+def _fields(ctype):
+    """Of a struct; none of one that is only declared. (cffi 2.1 aborts where its fields are asked for.)"""
+    if ctype.kind != "struct":
+        return ()
+    try:
+        ffi.sizeof(ctype)
+    except ffi.error:
+        return ()
+    return ctype.fields
+
+
 def is_array(ctype):
     """Whether a list is meant: a pointer to something else than a handle, a text, or options."""
     if ctype.kind != "pointer" or ctype.item.kind == "void" or c_name(ctype) in HANDLES:
         return False
     if ctype.item.kind == "struct":
-        return ctype.item.fields is not None and not is_options(ctype)
+        return bool(_fields(ctype.item)) and not is_options(ctype)
     return c_name(ctype.item) != "char"
 
 
 def is_options(ctype):
-    return (ctype.kind == "pointer" and ctype.item.kind == "struct" and bool(ctype.item.fields) and
-            ctype.item.fields[0][0] == "size")
+    fields = _fields(ctype.item) if ctype.kind == "pointer" else ()
+    return bool(fields) and fields[0][0] == "size"
 
 
 def _pointer(ctype, x, call):
