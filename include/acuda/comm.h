@@ -127,12 +127,13 @@ typedef struct acu_comm_options {
 
 /*
  * Make a communicator. All processes must call this, in the same order; blocks until they have. The
- * devices are held until it is closed. Any thread. Errors: INVALID (also ACUDA_COMM; processes with
- * different numbers of devices), NOT_FOUND (no MPI, no NCCL), NOT_SUPPORTED (the launcher started
- * more processes than MPI knows of; MPI was initialised with less than MPI_THREAD_MULTIPLE, or was
- * finalised), DRIVER (what MPI or NCCL says, here or in another process), IO (the file), NO_MEMORY,
- * IN_CALLBACK; DEADLINE (not all came; MPI is not usable by acuda any more, and what NCCL has begun
- * stays until they come, or the process exits).
+ * devices are held until it is closed. With NCCL and several devices in this process, communicators
+ * that are being aborted are waited for first, for up to 5 s. Any thread. Errors: INVALID (also
+ * ACUDA_COMM; processes with different numbers of devices), NOT_FOUND (no MPI, no NCCL),
+ * NOT_SUPPORTED (the launcher started more processes than MPI knows of; MPI was initialised with
+ * less than MPI_THREAD_MULTIPLE, or was finalised), DRIVER (what MPI or NCCL says, here or in
+ * another process), IO (the file), NO_MEMORY, IN_CALLBACK; DEADLINE (not all came; MPI is not
+ * usable by acuda any more, and what NCCL has begun stays until they come, or the process exits).
  */
 ACU_API acu_status acu_comm_open(const acu_comm_options *options, acu_comm **comm);
 

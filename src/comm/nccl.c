@@ -319,23 +319,23 @@ typedef struct work {
     size_t count;
 } work;
 
-/* The tensor as NCCL can take it: on its device, dense, of a type that NCCL has. */
+/* The tensor as NCCL can take it: on its device, dense, of a type that NCCL has. What is
+ * overwritten need not have its contents. */
 static acu_op *staged(const work *w, const acui_collective *c, size_t i, const acu_val *v,
-                      bool *is_copy)
+                      bool overwritten, bool *is_copy)
 {
-    acu_op *x = acu_op_value(v->tensor, w->site);
+    acu_device *device = w->comm->devices[i];
+    acu_dtype as = dtype_by_nccl(c);
     bool host = acu_tensor_host(v->tensor) != NULL;
-    *is_copy = true;
+    *is_copy = host || as != c->dtype || !acu_tensor_dense(v->tensor);
+    if (*is_copy && overwritten)
+        return acu_op_on(device, acu_op_empty(as, acu_tensor_shape(v->tensor), w->site), w->site);
+    acu_op *x = acu_op_value(v->tensor, w->site);
     if (host)
-        x = acu_op_to_device(w->comm->devices[i], x, w->site);
-    if (dtype_by_nccl(c) != c->dtype)
-        return acu_op_convert(x, dtype_by_nccl(c), w->site);
-    if (host)
-        return x;
-    if (!acu_tensor_dense(v->tensor))
-        return acu_op_dup(x, w->site);
-    *is_copy = false;
-    return x;
+        x = acu_op_to_device(device, x, w->site);
+    if (as != c->dtype)
+        return acu_op_convert(x, as, w->site);
+    return *is_copy && !host ? acu_op_dup(x, w->site) : x;
 }
 
 static void add(work *w, const acui_collective *c, acu_op *x, acu_access access,
@@ -363,13 +363,13 @@ static bool is_overwritten(const work *w, const acui_collective *c, size_t i)
 
 static void add_rank(work *w, const acui_collective *c, size_t i)
 {
-    bool copy = false;
+    bool copy = false, overwritten = is_overwritten(w, c, i);
     if (c->out[i]) {
-        acu_op *x = staged(w, c, i, c->out[i], &copy);
-        add(w, c, x, is_overwritten(w, c, i) ? ACU_WRITE : ACU_UPDATE, copy ? c->out[i] : NULL);
+        acu_op *x = staged(w, c, i, c->out[i], overwritten, &copy);
+        add(w, c, x, overwritten ? ACU_WRITE : ACU_UPDATE, copy ? c->out[i] : NULL);
     }
     if (c->in[i])
-        add(w, c, staged(w, c, i, c->in[i], &copy), ACU_READ, NULL);
+        add(w, c, staged(w, c, i, c->in[i], false, &copy), ACU_READ, NULL);
 }
 
 /* In place, an all-to-all works on a copy of what is given. */
