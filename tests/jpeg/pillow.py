@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 import images
-from acuda import _SITE, Site, _declare, _lib
+from acuda_raw import _SITE, Site, _declare, _lib
 
 random = np.random.default_rng(5)
 _decode = _declare(_lib, ctypes.c_void_p, "acu_op_jpeg_decode", ctypes.c_char_p, ctypes.c_size_t,
