@@ -180,7 +180,7 @@ static bool find_memory(meeting *m, int ranks)
     for (int r = 0; r < ranks; r++) {
         call *c = &m->calls[r];
         size_t bytes = sizes[c->type];
-        c->in = reads(c) ? fake_memory(&fake, c->in, in_count(c) * bytes) : NULL;
+        c->in = reads(c) ? fake_input(&fake, c->in, in_count(c) * bytes) : NULL;
         c->out = writes(c) ? fake_memory(&fake, c->out, out_count(c) * bytes) : NULL;
         found &= (c->in || !reads(c)) && (c->out || !writes(c));
     }

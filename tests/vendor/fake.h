@@ -17,9 +17,11 @@
 
 typedef struct fake_driver {
     /* Set by the test: the driver's way to run something on a stream, where an address is on the
-     * host, whether it may be touched, and whether the stream is being captured. */
+     * host (`read`: for what only reads there), whether it may be touched, and whether the stream
+     * is being captured. */
     unsigned (*launch)(void *stream, void (*fn)(void *), void *user);
     char *(*host)(uint64_t address);
+    char *(*read)(uint64_t address);
     bool (*valid)(uint64_t address, uint64_t bytes);
     bool (*captured)(void *stream);
     _Atomic(bool) less; /* what only newer versions, or GPUs, have is not supported */
@@ -84,6 +86,15 @@ static inline char *fake_memory(fake_driver *driver, const void *at, uint64_t by
 {
     if (driver->valid((uintptr_t)at, bytes))
         return driver->host((uintptr_t)at);
+    atomic_fetch_add(&driver->refused, 1);
+    return NULL;
+}
+
+/* The same for what the library only reads: others may read it at the same time. */
+static inline char *fake_input(fake_driver *driver, const void *at, uint64_t bytes)
+{
+    if (driver->valid((uintptr_t)at, bytes))
+        return driver->read((uintptr_t)at);
     atomic_fetch_add(&driver->refused, 1);
     return NULL;
 }

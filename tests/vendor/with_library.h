@@ -60,6 +60,7 @@ static inline void with_fake(acu_vendor vendor, const char *file)
     fake = get();
     fake->launch = with_launch;
     fake->host = test_fake_host;
+    fake->read = test_fake_read;
     fake->valid = sd_valid;
     fake->captured = with_captured;
     atomic_store(&fake->fail_create, 0);
