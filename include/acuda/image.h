@@ -270,9 +270,9 @@ ACU_API acu_op *acu_op_remap(acu_op *x, acu_op *map_x, acu_op *map_y,
     acu_op_warp_affine(ACU_OPERAND(x), (matrix), (height), (width), (options), ACU_SITE)
 #define acu_warp_perspective(x, matrix, height, width, options)                                    \
     acu_op_warp_perspective(ACU_OPERAND(x), (matrix), (height), (width), (options), ACU_SITE)
-ACU_API acu_op *acu_op_warp_affine(acu_op *x, const double *matrix, int64_t height,
+ACU_API acu_op *acu_op_warp_affine(acu_op *x, const double matrix[6], int64_t height,
                                    int64_t width, const acu_image_options *options, acu_site site);
-ACU_API acu_op *acu_op_warp_perspective(acu_op *x, const double *matrix, int64_t height,
+ACU_API acu_op *acu_op_warp_perspective(acu_op *x, const double matrix[9], int64_t height,
                                         int64_t width, const acu_image_options *options,
                                         acu_site site);
 

@@ -230,9 +230,14 @@ def options(pointer, x, call):
     return memory
 
 
+_LEAST = 16  # items that C may read of an array whose length it is not told, such as a color
+
+
 def _array(pointer, x, call):
     item = pointer.item
-    array = ffi.new(ffi.getctype(item, "[]"), [convert(item, i, call) for i in x])
+    made = [convert(item, i, call) for i in x]
+    array = ffi.new(ffi.getctype(item, "[]"), max(len(made), _LEAST))  # zeros behind what is given
+    array[0:len(made)] = made
     call.alive.append(array)
     return array
 

@@ -21,10 +21,11 @@ class _Operation:
 
     def __init__(self, name):
         self.name = name
-        self.function, self.arguments, self.parameters, self.manual, self.header = FUNCTIONS[name]
+        self.function, self.arguments, self.parameters, sizes, self.manual, self.header = FUNCTIONS[name]
         self.call = getattr(lib, self.function)
         self.types = ffi.typeof(self.call).args
         self.c_arguments = tuple(self._argument_types())
+        self.sizes = {self.parameters[a[1]]: sizes[i] for i, a in enumerate(self.arguments) if i in sizes}
         self.listed = self._listed()
         self.lengths = self._lengths()
         self.result_list = None  # the parameter through which a list of ops comes back
@@ -66,7 +67,7 @@ class _Operation:
             if ctype is not None and _convert.is_options(ctype):
                 self.keywords = ctype
                 continue
-            if ctype is not None and _convert.c_name(ctype) == "acu_op * *" and self.name in ("split", "split_at", "unzip"):
+            if name == "parts" and ctype is not None and _convert.c_name(ctype) == "acu_op * *":
                 self.result_list = name
                 continue
             if name in self.lengths and (self.lengths[name] != self.result_list or "sizes" in self.parameters):
@@ -86,12 +87,27 @@ class _Operation:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = bound.arguments
+        self._check_lengths(given)
         with _convert.Call() as call:
             result = self._result(given)
             c = [item for pair in self.c_arguments for item in self._convert(*pair, given, result, call)]
             made = self.call(*c)
         op = _convert.HANDLES["acu_op *"]
         return [op(part) for part in result] if result is not None else op(made)
+
+    def _check_lengths(self, given):
+        """C is told one length for all lists of operands and structs, or none where the header says it."""
+        for name, size in self.sizes.items():
+            if len(given[name]) != size:
+                raise ValueError(f"{self.name}: {name} has {size} numbers, not {len(given[name])}")
+        lists = {self.parameters[a[1]]: t for a, t in self.c_arguments if a[0] == "parameter" and
+                 _convert.is_array(t) and t.item.kind in ("pointer", "struct")}
+        lengths = {name: len(given[name]) for name in lists if given.get(name) is not None}
+        if "items" in given:
+            lengths["operands"] = len(given["items"])
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"{self.name}: lists of other lengths: " +
+                             ", ".join(f"{n} of {name}" for name, n in lengths.items()))
 
     def _result(self, given):
         return None if self.result_list is None else ffi.new("acu_op *[]", self._count(given))

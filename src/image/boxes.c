@@ -252,13 +252,13 @@ static acu_op *draw(acu_op *const *operands, size_t count, const float *color, d
     return acu_op_custom(custom, operands, count, site);
 }
 
-acu_op *acu_op_draw_boxes(acu_op *x, acu_op *boxes, const float *color, double thickness,
+acu_op *acu_op_draw_boxes(acu_op *x, acu_op *boxes, const float color[4], double thickness,
                           const acu_image_options *options, acu_site site)
 {
     return draw((acu_op *const[]){x, boxes}, 2, color, thickness, options, site);
 }
 
-acu_op *acu_op_draw_some_boxes(acu_op *x, acu_op *boxes, acu_op *which, const float *color,
+acu_op *acu_op_draw_some_boxes(acu_op *x, acu_op *boxes, acu_op *which, const float color[4],
                                double thickness, const acu_image_options *options, acu_site site)
 {
     return draw((acu_op *const[]){x, boxes, which}, 3, color, thickness, options, site);

@@ -274,7 +274,7 @@ static acu_op *warp(const char *name, acu_op *x, const double *matrix, int kind,
     return failed ? acui_refused(failed, &x, 1) : make(&w, &x, 1, site);
 }
 
-acu_op *acu_op_warp_affine(acu_op *x, const double *matrix, int64_t height, int64_t width,
+acu_op *acu_op_warp_affine(acu_op *x, const double matrix[6], int64_t height, int64_t width,
                            const acu_image_options *options, acu_site site)
 {
     double all[9] = {0, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -284,7 +284,7 @@ acu_op *acu_op_warp_affine(acu_op *x, const double *matrix, int64_t height, int6
                 site);
 }
 
-acu_op *acu_op_warp_perspective(acu_op *x, const double *matrix, int64_t height, int64_t width,
+acu_op *acu_op_warp_perspective(acu_op *x, const double matrix[9], int64_t height, int64_t width,
                                 const acu_image_options *options, acu_site site)
 {
     return warp("warp_perspective", x, matrix, ACUI_WARP_PERSPECTIVE, height, width, options, site);

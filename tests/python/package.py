@@ -91,6 +91,9 @@ class Operations(Case):
         weight = self.device.array(np.ones((1, 1, 3, 3), np.float32))
         self.same(acuda.conv(image, weight, 0, padding=(1, 1), stride=(2, 2)),
                   np.float32([[[[4, 6], [6, 9]]]]))
+        image = self.device.array(np.arange(12, dtype=np.float32).reshape(3, 4, 1))
+        self.same(acuda.warp_affine(image, [1, 0, 1, 0, 1, 0], 3, 4, filter="nearest").flatten(),
+                  np.float32([0, 0, 1, 2, 0, 4, 5, 6, 0, 8, 9, 10]))
         self.same(acuda.full((2,), acuda.f64(1.5)), np.full(2, 1.5))
         self.same(acuda.full((2,), acuda.c128(1 + 2j)), np.full(2, 1 + 2j))
         self.same(self.x.convert(np.float16), self.numbers.astype(np.float16))
@@ -153,6 +156,8 @@ class Refusals(Case):
                 (lambda: x + "a", TypeError, ""),
                 (lambda: bool(x == x), TypeError, "item()"),
                 (lambda: acuda.replay(x), TypeError, "Graph"),
+                (lambda: acuda.warp_affine(x, [1, 0, 0], 2, 2), ValueError, "matrix has 6 numbers, not 3"),
+                (lambda: acuda.blas_gemm_group(1, [x, x], [x], 0, [x, x]), ValueError, "1 of b"),
                 (lambda: acuda.launch(x), TypeError, "Kernel"),
                 (lambda: self.device.run(acuda.zeros("bf16", 2)).numpy(), TypeError, "convert"),
                 (lambda: x.write(np.ones((3, 2))), ValueError, "(3, 2)"),

@@ -186,6 +186,7 @@ function declare(text,    result, list, i, k, args, what) {
     count = list ~ /^ *(void)? *$/ ? 0 : split(list, params, ",")
     for (i = 1; i <= count; i++) {
         types[i] = trim(params[i])
+        sub(/ [a-z0-9_]+\[[0-9]+\]$/, " *", types[i]) # an array is a pointer
         sub(/[a-z0-9_]+(\[[^]]*\])?$/, "", types[i])
         types[i] = trim(types[i])
     }
