@@ -50,7 +50,8 @@ ACU_API acu_op *acu_op_nms_by_class(acu_op *boxes, acu_op *scores, acu_op *class
     acu_op_draw_some_boxes(ACU_OPERAND(x), ACU_OPERAND(boxes), ACU_OPERAND(which), (color),        \
                            (thickness), (options), ACU_SITE)
 ACU_API acu_op *acu_op_draw_boxes(acu_op *x, acu_op *boxes, const float color[4],
-                                  double thickness, const acu_image_options *options, acu_site site);
+                                  double thickness, const acu_image_options *options,
+                                  acu_site site);
 ACU_API acu_op *acu_op_draw_some_boxes(acu_op *x, acu_op *boxes, acu_op *which,
                                        const float color[4], double thickness,
                                        const acu_image_options *options, acu_site site);
