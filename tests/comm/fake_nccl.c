@@ -338,7 +338,7 @@ static void run_exchange(fake_driver *driver, const void *data)
         if (c->kind != SEND)
             continue;
         sent[i] = calloc(1, sizeof **sent);
-        *sent[i] = (message){q->messages, fake_memory(driver, c->in, bytes), bytes, self->rank,
+        *sent[i] = (message){q->messages, fake_input(driver, c->in, bytes), bytes, self->rank,
                              c->root, false};
         q->messages = sent[i];
     }
