@@ -80,14 +80,14 @@ def up(array, window=True):
     array = np.ascontiguousarray(array)
     margins = ([(1, 2), (2, 1)] + [(0, 0)] * array.ndim)[:array.ndim] if window else [(0, 0)] * array.ndim
     around = np.pad(array, margins, constant_values=np.array(251).astype(array.dtype))
-    whole = device.upload(device.take(around))
+    whole = acuda.upload(device, around)
     start = shape(*[m[0] for m in margins])
     end = shape(*[m[0] + n for m, n in zip(margins, array.shape)])
     return _slice(_operand(whole.handle, _SITE), start, end, acuda.Shape(), _SITE)
 
 
 def down(made):
-    return np.array(np.from_dlpack(acuda.to_host(device, device.submit(made))))
+    return acuda.run(device, made)
 
 
 def resize(image, height, width, **given):

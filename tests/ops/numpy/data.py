@@ -8,16 +8,11 @@ from ctypes import c_uint64, c_void_p
 import numpy as np
 
 import acuda_raw as acuda
-from acuda_raw import Shape, Site
+from acuda_raw import DTYPES as ACU_DTYPES
+from acuda_raw import OF_NUMPY, TO_NUMPY, Shape, Site, Tensor, shape_of
 
 _lib = acuda._lib
 _SITE = acuda._SITE
-ACU_DTYPES = ("none bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 tf32 f64 f8e4m3fn f8e5m2 f8e8m0fnu "
-              "f4e2m1fnx2 c64 c128").split()
-OF_NUMPY = {"bool": "bool", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8",
-            "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "float32": "f32",
-            "float64": "f64", "complex64": "c64", "complex128": "c128"}
-TO_NUMPY = {name: np.dtype(of) for of, name in OF_NUMPY.items()}
 COMPLEX = ("complex64", "complex128")
 ALL = tuple(d for d in OF_NUMPY if d not in COMPLEX)
 INTEGERS = tuple(d for d in ALL if "int" in d)
@@ -35,9 +30,6 @@ def declare(result, name, *arguments):
     return function
 
 
-_alloc = declare(c_int, "acu_tensor_alloc", c_void_p, c_int, Shape, POINTER(c_void_p))
-_write = declare(c_int, "acu_write_sync", c_void_p, c_void_p, c_size_t)
-_read = declare(c_int, "acu_read_sync", c_void_p, c_void_p, c_size_t)
 _sync = declare(c_int, "acu_sync", c_void_p, c_void_p, POINTER(c_void_p))
 _step = declare(c_int, "acu_tensor_slice_step", c_void_p, POINTER(c_int64), POINTER(c_int64),
                 POINTER(c_int64), POINTER(c_void_p))
@@ -61,43 +53,15 @@ def has_compiler():
     return status == 0
 
 
-def shape_of(extents):
-    return Shape(len(extents), (c_int64 * 6)(*extents))
-
-
 def dims(*which, keep=False):
     return Dims(len(which), (c_int * 6)(*which), keep)
-
-
-class Tensor:
-    """Owns a handle."""
-
-    def __init__(self, handle):
-        self.handle = handle
-
-    def __del__(self):
-        acuda._tensor_release(self.handle)
-
-    @property
-    def dtype(self):
-        return ACU_DTYPES[acuda._tensor_dtype(self.handle)]
-
-    @property
-    def shape(self):
-        shape = acuda._tensor_shape(self.handle)
-        return tuple(shape.dim[: shape.rank])
-
-    def array(self):
-        out = np.empty(self.shape, TO_NUMPY[self.dtype])
-        acuda._check(_read(self.handle, out.ctypes.data, out.nbytes))
-        return out
 
 
 def tensor(array, layout="dense"):
     """A device tensor with the array's elements. Layouts: dense; turned (the first dimension is contiguous);
     gaps (every second element, from the second on); late (begins at the second element)."""
     array = np.asarray(array)
-    handle, view = c_void_p(), c_void_p()
+    view = c_void_p()
     rank = array.ndim
     if layout == "turned":
         held = np.ascontiguousarray(array.transpose())
@@ -108,21 +72,18 @@ def tensor(array, layout="dense"):
         held = np.zeros(array.shape[:-1] + (array.shape[-1] + 1,), array.dtype)
         held[..., 1:] = array
     else:
-        held = np.array(array, order="C") # which leaves no dimensions as they are
-    acuda._check(_alloc(device.handle, ACU_DTYPES.index(OF_NUMPY[str(array.dtype)]), shape_of(held.shape),
-                        byref(handle)))
-    acuda._check(_write(handle, held.ctypes.data, held.nbytes))
+        held = array
+    whole = acuda.upload(device, held)
     if layout == "dense":
-        return Tensor(handle.value)
+        return whole
     if layout == "turned":
-        acuda._check(_permute(handle, (c_int * rank)(*reversed(range(rank))), byref(view)))
+        acuda._check(_permute(whole.handle, (c_int * rank)(*reversed(range(rank))), byref(view)))
     else:
         gaps = layout == "gaps"
         start = [1 if gaps or d == rank - 1 else 0 for d in range(rank)]
         end = [max(2 * n, 1) if gaps else n + s for n, s in zip(array.shape, start)]
-        acuda._check(_step(handle, (c_int64 * rank)(*start), (c_int64 * rank)(*end),
+        acuda._check(_step(whole.handle, (c_int64 * rank)(*start), (c_int64 * rank)(*end),
                            (c_int64 * rank)(*[2 if gaps else 1] * rank), byref(view)))
-    acuda._tensor_release(handle)
     return Tensor(view.value)
 
 
@@ -190,9 +151,7 @@ def options(stride=(), padding=(), dilation=(), groups=0, size=ctypes.sizeof(Win
 
 def run(made):
     """The value of an op, as an array."""
-    result = c_void_p()
-    acuda._check(_sync(device.handle, made, byref(result)))
-    return Tensor(result.value).array()
+    return acuda.run(device, made)
 
 
 def run_all(made, count):

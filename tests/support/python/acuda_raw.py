@@ -5,15 +5,20 @@ nothing but python3, and say each argument themselves. Programs use the package 
 import ctypes
 import numbers
 import os
-import sys
 from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_int, c_int64
-from ctypes import c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import c_size_t, c_uint, c_void_p
+
+import numpy as np
 
 FOREVER = 2**64 - 1
-NO_STREAM = -1
 OK = 0
-CPU, CUDA = 1, 2  # DLPack's device types
 MAX_RANK = 6
+DTYPES = ("none bool u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 tf32 f64 f8e4m3fn f8e5m2 f8e8m0fnu "
+          "f4e2m1fnx2 c64 c128").split()
+OF_NUMPY = {"bool": "bool", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "int8": "i8",
+            "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "float32": "f32",
+            "float64": "f64", "complex64": "c64", "complex128": "c128"}
+TO_NUMPY = {name: np.dtype(of) for of, name in OF_NUMPY.items()}
 
 
 class Site(Structure):
@@ -36,7 +41,6 @@ class OpenOptions(Structure):
 
 
 _lib = ctypes.CDLL(os.environ.get("ACUDA_LIBRARY", "libacuda.so.0"))
-_capsules = ctypes.PyDLL(None)  # Python's own functions, called with the GIL held
 
 
 def _declare(library, result, name, *arguments):
@@ -48,39 +52,21 @@ def _declare(library, result, name, *arguments):
 
 _open = _declare(_lib, c_int, "acu_open", POINTER(OpenOptions), POINTER(c_void_p))
 _close = _declare(_lib, c_int, "acu_close", c_void_p)
-_stream_create = _declare(_lib, c_int, "acu_stream_create", c_void_p, c_int, POINTER(c_void_p))
-_stream_raw = _declare(_lib, c_void_p, "acu_stream_raw", c_void_p)
-_stream_release = _declare(_lib, None, "acu_stream_release", c_void_p)
 _last_error = _declare(_lib, c_void_p, "acu_last_error")
 _describe = _declare(_lib, c_size_t, "acu_error_describe", c_void_p, c_char_p, c_size_t)
 _tensor_release = _declare(_lib, None, "acu_tensor_release", c_void_p)
 _tensor_shape = _declare(_lib, Shape, "acu_tensor_shape", c_void_p)
 _tensor_dtype = _declare(_lib, c_int, "acu_tensor_dtype", c_void_p)
-_dtype_name = _declare(_lib, c_char_p, "acu_dtype_name", c_int)
 _operand = _declare(_lib, c_void_p, "acu_op_value", c_void_p, Site)
 _number = _declare(_lib, c_void_p, "acu_op_number_f64", ctypes.c_double, Site)
 _complex = _declare(_lib, c_void_p, "acu_op_number_c128", ctypes.c_double, ctypes.c_double, Site)
 _whole = _declare(_lib, c_void_p, "acu_op_number_i64", c_int64, Site)
-_elementwise = _declare(_lib, c_void_p, "acu_op_elementwise", c_int, POINTER(c_void_p), c_size_t, Site)
-_elementwise_name = _declare(_lib, c_char_p, "acu_elementwise_name", c_int)
-_transpose = _declare(_lib, c_void_p, "acu_op_transpose", c_void_p, c_int, c_int, Site)
-_to_device = _declare(_lib, c_void_p, "acu_op_to_device", c_void_p, c_void_p, Site)
-_to_host = _declare(_lib, c_void_p, "acu_op_to_host", c_void_p, Site)
-_submit = _declare(_lib, c_int, "acu_submit", c_void_p, c_void_p, c_void_p, POINTER(c_void_p))
-_take = _declare(_lib, c_int, "acu_future_take", c_void_p, c_size_t, POINTER(c_void_p))
-_future_wait = _declare(_lib, c_int, "acu_future_wait", c_void_p, c_uint64)
 _future_release = _declare(_lib, None, "acu_future_release", c_void_p)
-_export = _declare(_lib, c_int, "acu_dlpack_export_wait", c_void_p, c_int64, c_uint, c_uint64,
-                   POINTER(c_void_p))
-_import = _declare(_lib, c_int, "acu_dlpack_import", c_void_p, c_void_p, c_int64, POINTER(c_void_p))
-_to_old = _declare(_lib, c_int, "acu_dlpack_to_old", c_void_p, POINTER(c_void_p))
-_from_old = _declare(_lib, c_int, "acu_dlpack_from_old", c_void_p, POINTER(c_void_p))
-_dlpack_device = _declare(_lib, c_int, "acu_dlpack_device", c_void_p, POINTER(c_int), POINTER(c_int))
-_release = _declare(_lib, None, "acu_dlpack_release", c_void_p)
-_release_old = _declare(_lib, None, "acu_dlpack_release_old", c_void_p)
+_alloc = _declare(_lib, c_int, "acu_tensor_alloc", c_void_p, c_int, Shape, POINTER(c_void_p))
+_write = _declare(_lib, c_int, "acu_write_sync", c_void_p, c_void_p, c_size_t)
+_read = _declare(_lib, c_int, "acu_read_sync", c_void_p, c_void_p, c_size_t)
+_sync = _declare(_lib, c_int, "acu_sync", c_void_p, c_void_p, POINTER(c_void_p))
 _live = _declare(_lib, c_size_t, "acu_debug_live_report", c_char_p, c_size_t)
-# ctypes gives up the GIL around a call; the deleters of numpy and torch need it, and take it again.
-_drain = _declare(_lib, c_size_t, "acu_dlpack_drain")
 
 _SITE = Site(b"python", 0)
 
@@ -97,46 +83,6 @@ def _check(status):
     raise Error(text.value.decode())
 
 
-# ---- capsules: a struct on its way; the consumer renames it, and one that nobody consumed is deleted ----
-
-_VERSIONED, _OLD = b"dltensor_versioned", b"dltensor"
-_USED = {_VERSIONED: b"used_dltensor_versioned", _OLD: b"used_dltensor"}  # kept alive: Python does not copy names
-_new = _declare(_capsules, ctypes.py_object, "PyCapsule_New", c_void_p, c_char_p, c_void_p)
-_valid = _declare(_capsules, c_int, "PyCapsule_IsValid", c_void_p, c_char_p)
-_pointer = _declare(_capsules, c_void_p, "PyCapsule_GetPointer", c_void_p, c_char_p)
-_rename = _declare(_capsules, c_int, "PyCapsule_SetName", c_void_p, c_char_p)
-_exported = []
-
-
-def _capsule(managed, name):
-    """A capsule without a destructor. A consumer that refuses a capsule drops it while an exception is being
-    raised, when nothing can be called from here. Instead, _forget looks for capsules that nobody holds."""
-    _forget()
-    capsule = _new(managed, name, None)
-    _exported.append(capsule)
-    return capsule
-
-
-def _forget():
-    waiting = []
-    while _exported:
-        elsewhere = sys.getrefcount(_exported[-1]) > 2  # besides the list's reference and the call's own
-        capsule = _exported.pop()
-        if elsewhere:
-            waiting.append(capsule)
-        elif _valid(id(capsule), _VERSIONED):
-            _release(_pointer(id(capsule), _VERSIONED))
-        elif _valid(id(capsule), _OLD):
-            _release_old(_pointer(id(capsule), _OLD))
-    _exported.extend(waiting)
-
-
-def drain():
-    """Release what others are done with, or never took. Call it now and then, and after the last close."""
-    _forget()
-    return _drain()
-
-
 def live():
     """The handles of acuda that are alive, one per line; "" if there are none."""
     text = ctypes.create_string_buffer(1024)
@@ -148,121 +94,70 @@ def live():
 
 
 class Device:
-    """`streams_live` promises that the streams to which tensors are exported live as long as the tensors, as
-    PyTorch's pooled streams do. Otherwise, consumers must finish their work before they let go of a tensor."""
-
-    def __init__(self, handle, streams_live):
+    def __init__(self, handle):
         self.handle = handle
-        self.flags = 2 if streams_live else 0
-        stream = c_void_p()
-        _check(_stream_create(handle, 0, byref(stream)))
-        self.stream = stream.value  # on which tensors of others are taken over
 
     def close(self):
-        _stream_release(self.stream)
         _check(_close(self.handle))
-        drain()
-
-    def take(self, x):
-        """A tensor over the memory of x, an array of any library that speaks DLPack. Work that the library
-        has enqueued on x comes before acuda's work on it."""
-        on_gpu = x.__dlpack_device__()[0] not in (CPU, 3)
-        stream = _stream_raw(self.stream) if on_gpu else None
-        try:
-            capsule = x.__dlpack__(stream=stream, max_version=(1, 1))
-        except TypeError:  # a library from before DLPack 1
-            capsule = x.__dlpack__(stream=stream)
-        at = id(capsule)  # its address
-        name = _VERSIONED if _valid(at, _VERSIONED) else _OLD
-        managed, tensor = c_void_p(_pointer(at, name)), c_void_p()
-        if name == _OLD:
-            _check(_from_old(managed, byref(managed)))
-        _rename(at, _USED[name])  # consumed
-        status = _import(self.handle, managed, stream or NO_STREAM, byref(tensor))
-        if status != OK:
-            _release(managed)
-            _check(status)
-        return Tensor(self, tensor.value)
-
-    def submit(self, op):
-        """The op's first value, a tensor. It is returned at once; its contents follow when the op is done."""
-        future, tensor = c_void_p(), c_void_p()
-        _check(_submit(self.handle, op, None, byref(future)))
-        _check(_take(future, 0, byref(tensor)))
-        return Tensor(self, tensor.value, future.value)
-
-    def upload(self, x):
-        return self.submit(_to_device(self.handle, x.operand(), _SITE))
 
 
 class Tensor:
-    def __init__(self, device, handle, future=None):
-        self.device = device
+    """Owns a handle."""
+
+    def __init__(self, handle):
         self.handle = handle
-        self.future = future
 
     def __del__(self):
         _tensor_release(self.handle)
-        if self.future:
-            _future_release(self.future)
+
+    @property
+    def dtype(self):
+        return DTYPES[_tensor_dtype(self.handle)]
 
     @property
     def shape(self):
         shape = _tensor_shape(self.handle)
         return tuple(shape.dim[: shape.rank])
 
-    @property
-    def dtype(self):
-        return _dtype_name(_tensor_dtype(self.handle)).decode()
-
     def operand(self):
         return _operand(self.handle, _SITE)
 
-    def wait(self):
-        if self.future:
-            _check(_future_wait(self.future, FOREVER))
-        return self
-
-    def __dlpack_device__(self):
-        kind, ordinal = c_int(), c_int()
-        _check(_dlpack_device(self.handle, byref(kind), byref(ordinal)))
-        return kind.value, ordinal.value
-
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
-            raise BufferError("acuda exports its memory as it is: no copies, no other device")
-        managed = c_void_p()
-        stream = 1 if stream is None else stream  # the legacy default stream, as DLPack defines it
-        _check(_export(self.handle, stream, self.device.flags, FOREVER, byref(managed)))
-        if max_version is not None and max_version[0] >= 1:
-            return _capsule(managed, _VERSIONED)
-        old = c_void_p()
-        status = _to_old(managed, byref(old))
-        if status != OK:
-            _release(managed)
-            raise BufferError("this tensor is read-only, which the older DLPack can not say")
-        return _capsule(old, _OLD)
+    def array(self):
+        out = np.empty(self.shape, TO_NUMPY[self.dtype])
+        _check(_read(self.handle, out.ctypes.data, out.nbytes))
+        return out
 
 
-def open_device(ordinal=0, allow_software=True, request=None, streams_live=True):
+def shape_of(extents):
+    return Shape(len(extents), (c_int64 * MAX_RANK)(*extents))
+
+
+def upload(device, array):
+    """A dense tensor on the device with the array's elements."""
+    handle = c_void_p()
+    array = np.array(array, order="C")  # which leaves no dimensions as they are
+    dtype = DTYPES.index(OF_NUMPY[str(array.dtype)])
+    _check(_alloc(device.handle, dtype, shape_of(array.shape), byref(handle)))
+    tensor = Tensor(handle.value)
+    _check(_write(tensor.handle, array.ctypes.data, array.nbytes))
+    return tensor
+
+
+def run(device, op):
+    """The op's value, as an array."""
+    result = c_void_p()
+    _check(_sync(device.handle, op, byref(result)))
+    return Tensor(result.value).array()
+
+
+def open_device(ordinal=0, allow_software=True, request=None):
     options = OpenOptions(size=ctypes.sizeof(OpenOptions), ordinal=ordinal,
                           allow_software=allow_software)
     driver = DriverOptions(size=ctypes.sizeof(DriverOptions), request=request)
     options.driver = ctypes.pointer(driver)
     handle = c_void_p()
     _check(_open(byref(options), byref(handle)))
-    return Device(handle.value, streams_live)
-
-
-def _kinds():
-    kinds, kind = {}, 0
-    while (name := _elementwise_name(kind)) != b"?":
-        kinds[name.decode()] = kind
-        kind += 1
-    return kinds
-
-
-_KINDS = _kinds()
+    return Device(handle.value)
 
 
 def _term(x):
@@ -273,22 +168,3 @@ def _term(x):
     if isinstance(x, numbers.Real):
         return _number(float(x), _SITE)
     return _complex(x.real, x.imag, _SITE)
-
-
-def run(device, name, *operands):
-    """An elementwise operation by its name: "add", "relu", ... Operands are tensors and numbers."""
-    if name not in _KINDS:
-        raise ValueError(f"there is no operation {name!r}")
-    for x in operands:  # before the first op is made: an op that nobody takes is never released
-        if not isinstance(x, (Tensor, numbers.Complex)):
-            raise TypeError(f"{name} takes tensors and numbers, not {type(x).__name__}")
-    terms = (c_void_p * len(operands))(*[_term(x) for x in operands])
-    return device.submit(_elementwise(_KINDS[name], terms, len(operands), _SITE))
-
-
-def transposed(device, x):
-    return device.submit(_transpose(x.operand(), 0, -1, _SITE))
-
-
-def to_host(device, x):
-    return device.submit(_to_host(x.operand(), _SITE))
