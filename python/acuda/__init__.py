@@ -23,7 +23,7 @@ from ._comm import Comm
 from ._dlpack import drain
 from ._handles import (Device, Expression, File, Future, Graph, Kernel, Model, Module, Op, Policy, Pool, Stream,
                        Tensor, open)
-from ._library import Error, ffi, lib, text
+from ._library import Error, check as _check, ffi, lib, text
 
 __version__ = ".".join(str(lib.acu_version() // d % 100) for d in (10000, 100, 1))
 
@@ -48,9 +48,7 @@ def device_count(software=False):
     count = ffi.new("int *")
     options = ffi.new("acu_open_options *", {"size": ffi.sizeof("acu_open_options"),
                                              "allow_software": software})
-    from ._library import check
-
-    check(lib.acu_device_count_load(options, count))
+    _check(lib.acu_device_count_load(options, count))
     return count[0]
 
 

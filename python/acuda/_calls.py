@@ -5,7 +5,7 @@ import threading
 from . import _convert
 from ._convert import Call
 from ._handles import Kernel, Op, Tensor
-from ._library import NULL, ffi, lib, struct
+from ._library import NULL, Error, ffi, lib, struct
 
 # ---- arguments ----
 
@@ -138,8 +138,6 @@ def _call_then(data, values, count):
 
 @ffi.callback("_Bool(void *, acu_error *)")
 def _call_or_else(data, record):
-    from ._library import Error
-
     function = ffi.from_handle(data)
     try:
         return bool(function(Error(record)))

@@ -11,7 +11,6 @@ from ._library import FOREVER, check, ffi, lib
 CPU, CUDA_HOST = 1, 3  # DLPack's types of devices
 NO_STREAM = -1
 LEGACY_STREAM = 1
-STREAM_LIVES = 2
 
 _VERSIONED, _OLD = b"dltensor_versioned", b"dltensor"
 _USED = {_VERSIONED: b"used_dltensor_versioned", _OLD: b"used_dltensor"}  # Python does not copy names

@@ -357,7 +357,7 @@ class Device(Handle):
         self._taking = None
         # That the streams to which tensors are exported live as long as the tensors, as PyTorch's and CuPy's
         # do; 0: consumers finish their work before they let go of a tensor (dlpack.h).
-        self.export_flags = 2
+        self.export_flags = lib.ACU_DLPACK_STREAM_LIVES
 
     @classmethod
     def of(cls, handle):
@@ -526,6 +526,14 @@ def _close_all():
 # ---- what else there is ----
 
 
+def _make(kind, function, device, options):
+    """The handle that the function makes of the device and these options."""
+    made = ffi.new(f"acu_{kind} **")
+    with Call() as call:
+        check(function(device.handle, _convert.options(ffi.typeof(f"acu_{kind}_options *"), options, call), made))
+    return made[0]
+
+
 @_handle("acu_stream *", "acu_stream_release")
 class Stream(Handle):
     """A CUDA stream, for other libraries (its __cuda_stream__) and for acu_submit's stream=."""
@@ -586,11 +594,7 @@ class Policy(Handle):
     """Which streams work goes to, for submit's policy=: options are those of acu_policy_create (stream.h)."""
 
     def __init__(self, device, **options):
-        made = ffi.new("acu_policy **")
-        with Call() as call:
-            c = _convert.options(ffi.typeof("acu_policy_options *"), options, call)
-            check(lib.acu_policy_create(device.handle, c, made))
-        super().__init__(made[0])
+        super().__init__(_make("policy", lib.acu_policy_create, device, options))
 
 
 @_handle("acu_pool *", "acu_pool_release")
@@ -598,11 +602,7 @@ class Pool(Handle):
     """Memory for tensors (pool.h), for acuda.with_pool."""
 
     def __init__(self, device, **options):
-        made = ffi.new("acu_pool **")
-        with Call() as call:
-            c = _convert.options(ffi.typeof("acu_pool_options *"), options, call)
-            check(lib.acu_pool_create(device.handle, c, made))
-        super().__init__(made[0])
+        super().__init__(_make("pool", lib.acu_pool_create, device, options))
 
 
 @_handle("acu_file *", "acu_file_release")
@@ -624,8 +624,4 @@ class Model(Handle):
     """A network in ONNX's format (infer.h), for acuda.infer. Blocks while it is loaded."""
 
     def __init__(self, device, path, **options):
-        made = ffi.new("acu_model **")
-        with Call() as call:
-            c = _convert.options(ffi.typeof("acu_model_options *"), {"path": path, **options}, call)
-            check(lib.acu_model_load(device.handle, c, made))
-        super().__init__(made[0])
+        super().__init__(_make("model", lib.acu_model_load, device, {"path": path, **options}))

@@ -345,6 +345,13 @@ class Functions(Case):
         with self.assertRaises(ValueError):
             acuda.File(path, "a")
 
+    def test_options(self):
+        pool = acuda.Pool(self.device)
+        self.same(acuda.with_pool(pool, self.x + 1), self.numbers + 1)
+        self.device.submit(self.x + 1, policy=acuda.Policy(self.device, streams=2)).wait()
+        self.fails("NOT_FOUND", "", lambda: acuda.Model(self.device, "/nowhere.onnx"))
+        self.assertGreaterEqual(acuda.device_count(software=True), 1)
+
     def test_streams(self):
         stream = self.device.stream()
         version, raw = stream.__cuda_stream__()
