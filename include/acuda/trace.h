@@ -56,11 +56,12 @@ typedef struct acu_trace_options {
  * file can not be written. ACUDA_TRACE_TIMED is then `timed_per_second`; 0: `untimed`. A program
  * that runs with somebody else's privileges ignores both.
  *
- * While a trace is on, a thread of acuda's (acuda-trace) writes it; a submission costs up to four
- * microseconds more (on an H200 4 to 7 % of a training step of 28 us, 6 to 13 % of the time of a
- * server that gives 50,000 answers a second, in two runs beside other work). If the thread can not
- * keep pace, records are left out, and counted. When writing fails (a full disk), tracing ends by
- * itself, and acu_trace_stop says why; nothing else changes.
+ * While a trace is on, a thread of acuda's (acuda-trace) writes it. It costs some per cent of the
+ * time of a program that submits without pause: on an H200 4 to 7 % of a training step of 28 us, 6
+ * to 13 % of the time of a server that gives 50,000 answers a second (two runs beside other work,
+ * before what a submission costs its thread was halved, to 0.3 us without a GPU). If acuda-trace
+ * can not keep pace, records are left out, and counted. When writing fails (a full disk), tracing
+ * ends by itself, and acu_trace_stop says why; nothing else changes.
  * Blocks while the file is opened. Errors: BUSY (a trace is on already), IO (with the path and the
  * system's reason), INVALID, NO_MEMORY, FORKED.
  */

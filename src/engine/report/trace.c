@@ -14,24 +14,24 @@
 
 enum { TEXT = ACUI_OP_NAME + 112 }; /* of a text at most */
 
-typedef struct told_submission {
+typedef struct shown_submission {
     uint64_t number, composed, planned, over;
     uint32_t flying, flying_then, parts;
     pid_t thread;
     acu_status status;
     char name[ACUI_OP_NAME];
-} told_submission;
+} shown_submission;
 
-typedef struct told_wait {
+typedef struct shown_wait {
     uint64_t from;  /* the track of what was waited for; 0: it has none */
     uint64_t owner; /* its submission */
     const char *file, *why;
     int line;
     uint32_t loaded; /* where it says what is loaded, behind the part; 0: nothing, or not known */
     acui_how how;
-} told_wait;
+} shown_wait;
 
-typedef struct told_part {
+typedef struct shown_part {
     uint64_t submission, id, stream;
     uint64_t entered, issue, issued, began, ended, over;
     const char *kind, *as, *file, *name;
@@ -40,8 +40,8 @@ typedef struct told_part {
     pid_t issuer;
     bool spared;
     size_t wait_count;
-    told_wait waits[]; /* and behind them text */
-} told_part;
+    shown_wait waits[]; /* and behind them text */
+} shown_part;
 
 /* Not before `least`: a part that never was issued, or ran on no device, has no such time. */
 static uint64_t at_least(uint64_t time, uint64_t least)
@@ -56,12 +56,12 @@ static void slice(acui_trace_out *out, const acui_trace_event *event, uint64_t e
 }
 
 /* Arrows are numbered by both ends. */
-static uint64_t arrow(uint64_t from, const told_part *to)
+static uint64_t arrow(uint64_t from, const shown_part *to)
 {
     return from ? (from * UINT64_C(0x9e3779b97f4a7c15)) ^ to->id : 0;
 }
 
-static const char *reason(const told_part *part, const told_wait *wait, char *text, size_t bytes)
+static const char *reason(const shown_part *part, const shown_wait *wait, char *text, size_t bytes)
 {
     if (!wait->loaded)
         return wait->why;
@@ -71,12 +71,12 @@ static const char *reason(const told_part *part, const told_wait *wait, char *te
 
 /* What the part came behind: an instant for each, at the time it was entered, with an arrow from
  * the part or the other submission that it waited for. */
-static void write_waits(acui_trace_out *out, uint64_t track, const told_part *part)
+static void write_waits(acui_trace_out *out, uint64_t track, const shown_part *part)
 {
     static const char *const how[] = {"not issued", "over",  "on the same stream",
                                       "implied",    "event", "on the host"};
-    const told_wait *end = part->waits + part->wait_count;
-    for (const told_wait *wait = part->waits; wait < end; wait++) {
+    const shown_wait *end = part->waits + part->wait_count;
+    for (const shown_wait *wait = part->waits; wait < end; wait++) {
         uint64_t number = arrow(wait->from, part);
         if (number) {
             if (wait->from >> 56 == ACUI_TRACK_SUBMISSION) /* its own record may come later */
@@ -97,7 +97,7 @@ static void write_waits(acui_trace_out *out, uint64_t track, const told_part *pa
 }
 
 /* On the track of the stream, if the device's times are known; a stream runs one part at a time. */
-static void write_device(acui_trace_out *out, const told_part *part, const acui_trace_event *like)
+static void write_device(acui_trace_out *out, const shown_part *part, const acui_trace_event *like)
 {
     char name[64];
     snprintf(name, sizeof name, "device %d stream %llu", part->device,
@@ -111,7 +111,7 @@ static void write_device(acui_trace_out *out, const told_part *part, const acui_
 
 /* What became of the part: it waited, was issued, was on the device or on its way there, and ended
  * before that was noticed. */
-static void write_stages(acui_trace_out *out, uint64_t track, const told_part *part)
+static void write_stages(acui_trace_out *out, uint64_t track, const shown_part *part)
 {
     uint64_t end = at_least(part->over, part->entered);
     uint64_t issue = part->issue ? part->issue : end;
@@ -132,7 +132,7 @@ static void write_stages(acui_trace_out *out, uint64_t track, const told_part *p
 
 static void write_part(const void *record, acui_trace_out *out)
 {
-    const told_part *part = record;
+    const shown_part *part = record;
     char name[TEXT + 32];
     snprintf(name, sizeof name, part->more ? "%s and %u more" : "%s", part->name, part->more);
     const acui_trace_note notes[] = {
@@ -162,7 +162,7 @@ static void write_part(const void *record, acui_trace_out *out)
 
 static void write_submission(const void *record, acui_trace_out *out)
 {
-    const told_submission *s = record;
+    const shown_submission *s = record;
     const acui_trace_note notes[] = {{.name = "submission", .number = s->number},
                                      {.name = "parts", .number = s->parts},
                                      {.name = "status", .text = acu_status_name(s->status)}};
@@ -270,12 +270,12 @@ static bool says_what(const acui_wait_record *wait)
     return wait->load && !wait->memory && wait->loaded;
 }
 
-static void tell_waits(told_part *told, const acui_task_record *part, char *text)
+static void tell_waits(shown_part *told, const acui_task_record *part, char *text)
 {
-    told_wait *to = told->waits;
+    shown_wait *to = told->waits;
     for (const acui_wait_record *wait = part->waits; wait < part->waits + part->wait_count; wait++)
         if (is_told(wait)) {
-            *to = (told_wait){
+            *to = (shown_wait){
                 .from = wait->part    ? acui_track(ACUI_TRACK_PART, wait->part->id)
                         : wait->owner ? acui_track(ACUI_TRACK_SUBMISSION, wait->owner)
                                       : 0,
@@ -295,17 +295,17 @@ static void tell_part(const acui_record *record, const acui_task_record *part)
 {
     const acui_node_record *subject = subject_of(part);
     const char *name = subject ? subject->name : "nothing";
-    size_t fixed = sizeof(told_part), bytes = text_bytes(name);
+    size_t fixed = sizeof(shown_part), bytes = text_bytes(name);
     for (const acui_wait_record *wait = part->waits; wait < part->waits + part->wait_count; wait++)
         if (is_told(wait)) {
-            fixed += sizeof(told_wait);
+            fixed += sizeof(shown_wait);
             bytes += says_what(wait) ? text_bytes(wait->loaded) : 0;
         }
-    told_part *told = acui_trace_get(write_part, fixed + bytes);
+    shown_part *told = acui_trace_get(write_part, fixed + bytes);
     if (!told)
         return;
     char *text = (char *)told + fixed;
-    *told = (told_part){.submission = record->number,
+    *told = (shown_part){.submission = record->number,
                         .id = part->id,
                         .stream = part->stream,
                         .entered = part->entered,
@@ -334,10 +334,10 @@ void acui_trace_submission(const acui_record *record)
         return;
     acui_trace_set_sample(sample);
     const acui_node_record *node = record->parts ? subject_of(record->parts) : NULL;
-    told_submission *told = acui_trace_get(write_submission, sizeof *told);
+    shown_submission *told = acui_trace_get(write_submission, sizeof *told);
     if (!told)
         return;
-    *told = (told_submission){.number = record->number,
+    *told = (shown_submission){.number = record->number,
                               .composed = record->composed,
                               .planned = record->planned,
                               .over = record->over,
