@@ -30,7 +30,7 @@ struct acui_handles {
     pthread_cond_t given;  /* a handle is free */
     void *free[MOST];
     int free_count, count; /* how many are free; how many there are */
-    bool growing;          /* one more is being made */
+    bool growing;          /* one more is being made, which is not in `count` yet */
     size_t bytes;          /* of the key: */
     char key[];
 };
@@ -455,7 +455,7 @@ static void *take_or_make(acui_handles *h)
 {
     void *handle = NULL;
     pthread_mutex_lock(&h->lock);
-    while (h->free_count == 0 && h->count == MOST)
+    while (h->free_count == 0 && h->count + h->growing == MOST)
         pthread_cond_wait(&h->given, &h->lock); /* handles in use will be given back */
     if (h->free_count > 0)
         handle = h->free[--h->free_count];
