@@ -63,9 +63,10 @@ typedef struct acu_dnn_conv_options {
     acu_dnn_activation activation; /* forward only */
     bool deterministic;  /* the same bits in every run on one kind of GPU, with one version of
                           * cuDNN */
-    bool measure;        /* choose by running up to 8 engines on memory of their own, until 0.2 s
-                          * of the device's time are spent, instead of by cuDNN's estimate; not
-                          * with `deterministic`, since the choice may differ from run to run */
+    bool measure;        /* choose by running up to 8 engines (16 for f32) on memory of their own,
+                          * until 0.2 s of the device's time are spent, instead of by cuDNN's
+                          * estimate; not with `deterministic`, since the choice may differ from
+                          * run to run */
     size_t most_bytes;   /* of temporary memory, where an engine with that much or less exists;
                           * 0: 256 MiB */
 } acu_dnn_conv_options;

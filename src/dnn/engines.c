@@ -2,7 +2,8 @@
 /*
  * Choosing an engine for a graph: cuDNN proposes configurations, the best first by its estimate;
  * those that the options do not allow, or that can not be made ready, are passed over. With
- * `measured` the first few run, on memory of their own (measure.c).
+ * `measured` the first few run, on memory of their own (measure.c). What cuDNN proposes for f32
+ * mostly rounds to tf32; so where that is not allowed, engines are tried by their numbers too.
  */
 #include "dnn/plan.h"
 
@@ -10,13 +11,16 @@
 
 enum { ENGINE = 2, CONFIG, HEURISTICS, PLAN };
 enum { HEUR_MODE = 200, HEUR_GRAPH, HEUR_RESULTS, CONFIG_ENGINE = 300 };
-enum { PLAN_HANDLE = 400, PLAN_CONFIG, PLAN_BYTES, ENGINE_NOTES = 1303 };
+enum { PLAN_HANDLE = 400, PLAN_CONFIG, PLAN_BYTES };
+enum { GRAPH_ENGINES = 802, ENGINE_GRAPH = 1300, ENGINE_NUMBER, ENGINE_NOTES = 1303 };
 enum { FALLBACK = 2, BY_ESTIMATE = 3 };                            /* modes of the heuristics */
 enum { TENSOR_CORE = 0, ROUNDED_INPUTS = 1, NOT_DETERMINISTIC = 4 }; /* notes */
 
 enum {
     FRUGAL = 16 << 20, /* bytes that should be there even when memory is short */
     CONFIGS = 32,      /* are looked at in a list */
+    MEASURED = 8,      /* of those */
+    NUMBERS = 1000,    /* of engines, at most */
     TRIES = 12         /* of making a second engine ready, which is frugal */
 };
 
@@ -32,13 +36,18 @@ typedef struct choice {
 
 /* ---- one configuration ----------------------------------------------------------------------- */
 
+static bool is_exact(const acui_dnn_key *key)
+{
+    return key->type == ACUI_CUDNN_F32 && !key->rounded;
+}
+
 static bool is_allowed(acui_cudnn_desc config, const acui_dnn_key *key)
 {
     enum { NOTES = 32 };
     acui_cudnn_desc engine = NULL;
     int notes[NOTES];
     int64_t count = 0, one;
-    bool exact = key->type == ACUI_CUDNN_F32 && !key->rounded;
+    bool exact = is_exact(key);
     if (acui_cudnn.new_desc(ENGINE, &engine) != 0)
         return false;
     bool allowed = acui_cudnn.get(config, CONFIG_ENGINE, ACUI_CUDNN_DESCRIPTOR, 1, &one,
@@ -103,7 +112,8 @@ static void take(choice *c, acui_dnn_engine engine)
     }
 }
 
-static void look_at(choice *c, acui_cudnn_desc config)
+/* Whether it was made ready. */
+static bool look_at(choice *c, acui_cudnn_desc config)
 {
     acui_dnn_engine engine;
     bool small = false;
@@ -111,8 +121,10 @@ static void look_at(choice *c, acui_cudnn_desc config)
         small = small || c->found[i].bytes <= FRUGAL;
     if (c->count == c->most)
         c->tries = small ? TRIES : c->tries + 1; /* one of those that there are is frugal */
-    if (!is_enough(c) && is_allowed(config, c->key) && make_ready(c, config, &engine))
-        take(c, engine);
+    if (is_enough(c) || !is_allowed(config, c->key) || !make_ready(c, config, &engine))
+        return false;
+    take(c, engine);
+    return true;
 }
 
 /* The descriptors live as long as the plan, of which they are part. */
@@ -142,16 +154,50 @@ static acu_status look(choice *c, int mode)
     return ACU_OK;
 }
 
+static void look_in_list(choice *c, int mode)
+{
+    acu_status st = is_enough(c) ? ACU_OK : look(c, mode);
+    if (st == ACU_OK)
+        return;
+    c->last = st;
+    c->plan->set.status = ACU_OK;
+}
+
+/* As its makers set it. */
+static void look_at_number(choice *c, int64_t number)
+{
+    acui_dnn_set *set = &c->plan->set;
+    size_t before = set->count;
+    acui_cudnn_desc engine = acui_dnn_new(set, ENGINE);
+    acui_dnn_put_desc(set, engine, ENGINE_GRAPH, c->graph);
+    acui_dnn_put_int(set, engine, ENGINE_NUMBER, number);
+    acui_dnn_finish(set, engine);
+    acui_cudnn_desc config = acui_dnn_new(set, CONFIG);
+    acui_dnn_put_desc(set, config, CONFIG_ENGINE, engine);
+    acui_dnn_finish(set, config);
+    if (set->status == ACU_OK && look_at(c, config))
+        return;
+    acui_dnn_end_after(set, before); /* most numbers are of engines for other graphs and devices */
+    set->status = ACU_OK;
+}
+
+static void look_at_numbers(choice *c)
+{
+    int64_t numbers = 0, one;
+    if (acui_cudnn.get(c->graph, GRAPH_ENGINES, ACUI_CUDNN_INT64, 1, &one, &numbers) != 0)
+        return;
+    for (int64_t i = 0; i < numbers && i < NUMBERS && !is_enough(c); i++)
+        look_at_number(c, i);
+}
+
 /* Heuristics may know nothing about a graph, which the other list may have. */
 static void look_everywhere(choice *c)
 {
-    static const int lists[] = {BY_ESTIMATE, FALLBACK};
-    for (int i = 0; i < 2 && !is_enough(c); i++) {
-        acu_status st = look(c, lists[i]);
-        if (st != ACU_OK) {
-            c->last = st;
-            c->plan->set.status = ACU_OK;
-        }
+    look_in_list(c, BY_ESTIMATE);
+    look_in_list(c, FALLBACK);
+    if (c->key->measured && is_exact(c->key)) {
+        c->most = ACUI_DNN_ENGINES;
+        look_at_numbers(c);
     }
     if (c->count == 0 && c->frugal.plan) { /* unless even that is more than is allowed */
         c->found[c->count++] = c->frugal;
@@ -187,7 +233,7 @@ acu_status acui_dnn_choose(acui_dnn_plan *plan, acui_cudnn_desc graph, acu_devic
                            const acui_dnn_key *key)
 {
     choice c = {.plan = plan, .graph = graph, .key = key,
-                .most = key->measured ? ACUI_DNN_ENGINES : 1};
+                .most = key->measured ? MEASURED : 1};
     int chosen = 0;
     look_everywhere(&c);
     if (c.count == 0 && c.last == ACU_ERR_NO_MEMORY)

@@ -54,10 +54,15 @@ void acui_dnn_finish(acui_dnn_set *set, acui_cudnn_desc d)
 }
 
 /* Each before those that it was made of. */
+void acui_dnn_end_after(acui_dnn_set *set, size_t count)
+{
+    while (set->count > count)
+        acui_cudnn.end_desc(set->all[--set->count]);
+}
+
 void acui_dnn_end_set(acui_dnn_set *set)
 {
-    while (set->count > 0)
-        acui_cudnn.end_desc(set->all[--set->count]);
+    acui_dnn_end_after(set, 0);
     acui_free(set->all);
     memset(set, 0, sizeof *set);
 }

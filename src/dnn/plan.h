@@ -21,6 +21,7 @@ void acui_dnn_put(acui_dnn_set *set, acui_cudnn_desc d, int name, int type, int6
                   const void *values);
 void acui_dnn_finish(acui_dnn_set *set, acui_cudnn_desc d); /* no more is put */
 void acui_dnn_end_set(acui_dnn_set *set);
+void acui_dnn_end_after(acui_dnn_set *set, size_t count); /* those behind the first `count` */
 
 /* Of an attribute's values. */
 enum {
@@ -63,7 +64,7 @@ typedef struct acui_dnn_engine {
     size_t bytes;
 } acui_dnn_engine;
 
-enum { ACUI_DNN_ENGINES = 8 }; /* are measured */
+enum { ACUI_DNN_ENGINES = 16 }; /* are measured, at most */
 enum { ACUI_DNN_SCALARS = 100, ACUI_DNN_MOST_SCALARS = 4 };
 
 void acui_dnn_end_engine(acui_dnn_engine *engine);

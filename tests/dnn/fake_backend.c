@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The backend API: descriptors keep their attributes as they are set; an operation graph is
- * understood when it is finalized. Four engines, of which each is noted for something: the first
- * rounds f32 to tf32, wants much memory, and can fuse; the second promises no order of sums.
+ * understood when it is finalized. Of five engines each is noted for something: the first rounds
+ * f32 to tf32, wants much memory, and can fuse; the second promises no order of sums; the last is
+ * in no list, and has to be asked for by its number.
  */
 #include "fake_graph.h"
 
@@ -24,11 +25,12 @@ struct fake_desc {
     fake_graph graph; /* of a finalized operation graph, and what is made of it */
 };
 
-enum { ENGINES = 4 };
+enum { ENGINES = 5 };
 static const struct {
     int notes, note[2];
     int64_t bytes;
-} engines[ENGINES] = {{1, {0}, 20 << 20}, {1, {4}, 512}, {0, {0}, 1024}, {0, {0}, 0}};
+} engines[ENGINES] = {{1, {0}, 20 << 20}, {1, {4}, 512}, {0, {0}, 1024}, {0, {0}, 0},
+                       {0, {0}, 0}};
 static _Atomic(int) unordered; /* counts runs of the second engine */
 
 int cudnnBackendCreateDescriptor(int type, fake_desc **d);
@@ -147,6 +149,28 @@ static bool can_run(const fake_graph *g, int engine)
     return engine == 0 || !fake_is_fused(g);
 }
 
+/* As the library does with numbers of engines for other graphs, it refuses one of them. */
+static int finalize_engine(fake_desc *d)
+{
+    const fake_desc *graph = fake_part(d, 1300, 15);
+    const attribute *number = find(d, 1301, 3);
+    if (!graph || !number || number->value.whole[0] < 0 || number->value.whole[0] >= ENGINES)
+        return fake_refuse(BAD_PARAM, "an engine has a graph and a number");
+    d->graph = graph->graph;
+    d->engine = (int)number->value.whole[0];
+    return d->engine == 3 ? NO_PATTERN : SUCCESS;
+}
+
+static int finalize_config(fake_desc *d)
+{
+    const fake_desc *engine = fake_part(d, 300, 2);
+    if (!engine)
+        return fake_refuse(BAD_PARAM, "a configuration has an engine");
+    d->graph = engine->graph;
+    d->engine = engine->engine;
+    return SUCCESS;
+}
+
 static int finalize_plan(fake_desc *d)
 {
     const fake_desc *config = fake_part(d, 401, 3);
@@ -167,6 +191,10 @@ int cudnnBackendFinalize(fake_desc *d)
         status = fake_check_tensor(d);
     else if (d->type == 15)
         status = finalize_graph(d);
+    else if (d->type == 2)
+        status = finalize_engine(d);
+    else if (d->type == 3)
+        status = finalize_config(d);
     else if (d->type == 5)
         status = finalize_plan(d);
     else if (d->type == 4 && (!graph || !fake_number(d, 200, 8, &mode)))
@@ -202,6 +230,10 @@ int cudnnBackendGetAttribute(fake_desc *d, int name, int type, int64_t most, int
     if (d->type == 4 && name == 202)
         return results(d, most, count, values);
     *count = 1;
+    if (d->type == 15 && name == 802 && most == 1) {
+        *(int64_t *)values = ENGINES;
+        return SUCCESS;
+    }
     if (d->type == 3 && name == 300 && most == 1) {
         fake_desc *engine = *(fake_desc **)values;
         engine->engine = d->engine;
@@ -247,6 +279,7 @@ int cudnnBackendExecute(fake_handle *handle, fake_desc *plan, fake_desc *pack)
         return status;
     g.memory = memory ? memory->value.desc[0] : NULL;
     g.bytes = engines[plan->engine].bytes;
+    atomic_fetch_or(&fake_cudnn.ways, 1 << plan->engine);
     g.rounds = plan->engine == 0 && g.at[0].type == 0;
     g.shift = plan->engine == 1 ? atomic_fetch_add(&unordered, 1) : 0;
     status = fake_enqueue(handle->stream, fake_run_graph, &g, sizeof g, FAILED);

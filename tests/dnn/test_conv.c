@@ -337,6 +337,27 @@ static void choices(void **state)
     with_end(device);
 }
 
+/* Without rounding to tf32, which is most of what cuDNN proposes for f32, engines are measured that
+ * it does not propose; they have other numbers than those that it does. */
+static void numbered(void **state)
+{
+    enum { IN_NO_LIST = 1 << 4 };
+    (void)state;
+    acu_device *device = open_dnn();
+    acu_dnn_conv_options o = {.size = sizeof o};
+    for (int turn = 0; turn < 4; turn++) {
+        acu_dtype dtype = turn & 2 ? ACU_F16 : ACU_F32;
+        o.measure = turn & 1;
+        if (fake)
+            atomic_store(&fake->ways, 0);
+        is_72(device, some(dtype, 16, o), 16);
+        if (fake)
+            assert_int_equal(atomic_load(&fake->ways) & IN_NO_LIST,
+                             o.measure && dtype == ACU_F32 ? IN_NO_LIST : 0);
+    }
+    with_end(device);
+}
+
 /* Whether several runs gave the same bits. */
 static bool same_bits(acu_device *device, bool deterministic)
 {
@@ -359,11 +380,12 @@ static bool same_bits(acu_device *device, bool deterministic)
     return same;
 }
 
-/* One handle serves all plans, and one plan all threads; each thread that calls has a handle. */
-static void *five_plans(void *device)
+/* One handle serves all plans, and one plan all threads; each thread that calls has a handle. A GPU
+ * takes long for each plan. */
+static void *some_plans(void *device)
 {
     acu_dnn_conv_options o = {.size = sizeof o};
-    for (int i = 1; i <= 5; i++)
+    for (int i = 1; i <= (test_on_gpu() ? 2 : 5); i++)
         is_72(device, some(ACU_F32, i, o), i);
     return NULL;
 }
@@ -375,11 +397,11 @@ static void handles(void **state)
     acu_device *device = open_dnn();
     int before = fake ? atomic_load(&fake->handles) : 0;
     pthread_t threads[THREADS];
-    five_plans(device);
+    some_plans(device);
     if (fake)
         assert_int_equal(atomic_load(&fake->handles) - before, 1);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, five_plans, device), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, some_plans, device), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     if (fake)
@@ -478,7 +500,7 @@ static void many_shapes(void **state)
     (void)state;
     acu_device *device = open_dnn();
     acu_dnn_conv_options o = {.size = sizeof o};
-    for (int filters = 1; filters <= (test_on_gpu() ? 4 : 72); filters++)
+    for (int filters = 1; filters <= (test_on_gpu() ? 2 : 72); filters++)
         assert_works(acu_sync(device, some(ACU_F32, filters, o), NULL));
     is_72(device, some(ACU_F32, 1, o), 1); /* which went first, and is made again */
     with_end(device);
@@ -611,7 +633,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_old), cmocka_unit_test(without_cudnn), cmocka_unit_test(forwards),
         cmocka_unit_test(many_shapes), cmocka_unit_test(threads), cmocka_unit_test(gradients),
         cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated),
-        cmocka_unit_test(choices), cmocka_unit_test(handles),
+        cmocka_unit_test(choices), cmocka_unit_test(numbered), cmocka_unit_test(handles),
         cmocka_unit_test(deterministic), cmocka_unit_test(with_less_memory),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};

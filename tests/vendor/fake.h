@@ -33,6 +33,7 @@ typedef struct fake_driver {
     _Atomic(int) refused;  /* wrong arguments, or memory that is not there */
     _Atomic(int) overlaps; /* a handle in use by two threads */
     _Atomic(uint64_t) workspace; /* bytes that the last call of cuBLAS was given */
+    _Atomic(int) ways; /* of cuDNN: 1 << each engine that was called */
 } fake_driver;
 
 fake_driver *fake_driver_of(void);
