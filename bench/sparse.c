@@ -189,7 +189,7 @@ int main(int argc, char **argv)
         bench_call(s.c.set_stream(s.handle, s.stream), "cusparseSetStream");
         bench_leave(&b);
         product(&s, "f32, 2^16 rows of 32 elements, a vector", 1 << 16, 32, 0, 1.15);
-        product(&s, "f32, 2^18 rows of 64 elements, 64 columns", 1 << 18, 64, 64, 1.02);
+        product(&s, "f32, 2^18 rows of 96 elements, 64 columns", 1 << 18, 96, 64, 1.02);
         bench_enter(&b);
         s.c.destroy(s.handle);
         MUST_CU(b.cu->StreamDestroy(s.stream));
