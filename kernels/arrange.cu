@@ -8,6 +8,7 @@
  * last are stored as single elements. What a vector consists of is nearly always a run of
  * neighbours in the source, forwards or backwards, which its two ends tell: only other vectors ask
  * for the place of each element. A source that is not aligned as the result is read in elements.
+ * A thread reads several vectors before it stores the first, so that it waits for all at once.
  */
 #include "../src/ops/params.h"
 
@@ -97,6 +98,17 @@ template <typename E> struct vector {
         else
             return (E)(word[j * BYTES / 4] >> j * BYTES % 4 * 8);
     }
+    ACUI_DEVICE void reverse(unsigned (&word)[4])
+    {
+        if (BYTES == 16)
+            return;
+        const unsigned w[4] = {word[0], word[1], word[2], word[3]};
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            word[k] = BYTES == 8   ? w[k ^ 2]
+                      : BYTES == 4 ? w[3 - k]
+                                   : __byte_perm(w[3 - k], 0, BYTES == 2 ? 0x1032 : 0x0123);
+    }
 };
 
 /* I: int, or, where 31 bits do not hold all places, long long; then elements are moved one by one. */
@@ -114,21 +126,43 @@ template <typename E, typename I> struct mover {
     long long stride; /* in the source */
     int last;         /* dimension */
 
-    /* A run of neighbours that begins at `at`, or, backwards, ends there. */
-    ACUI_MEMBER void run(const char *at, bool back, unsigned (&word)[4]) const
+    /* COUNT neighbours in memory that become a vector, or, backwards, the last one first. */
+    struct neighbours {
+        const char *at;
+        bool back;
+    };
+    /* Whether elements x, x + 1, ... are neighbours in the source. */
+    ACUI_MEMBER bool find(I x, neighbours &run) const
     {
-        if (!back && (address)at % 16 == 0) {
+        const I end = x + COUNT, straight = x + (I)m.offset[last];
+        if (wide || (stride != BYTES && stride != -BYTES) || x < span.low || end > span.high ||
+            m.mode[last] == ACUI_MOVE_DIVIDE)
+            return false;
+        I y = straight, along = COUNT - 1;
+        if (straight < 0 || straight + COUNT > (I)m.source[last]) { /* not so but at the edges */
+            y = source_of<I>(m, last, x);
+            along = source_of<I>(m, last, end - 1) - y;
+            /* Only mirrors go backwards; wrapping may end as far behind where it began. */
+            if (along != COUNT - 1 && (along != 1 - COUNT || m.mode[last] < ACUI_MOVE_REFLECT))
+                return false;
+        }
+        run.back = COUNT > 1 && (along < 0) == (stride > 0);
+        run.at = from + (long long)y * stride - (run.back ? (COUNT - 1) * BYTES : 0);
+        return true;
+    }
+    ACUI_MEMBER void read(const char *at, bool aligned, unsigned (&word)[4]) const
+    {
+        if (aligned) {
             const unit16 v = *(const unit16 *)at;
             word[0] = v.x, word[1] = v.y, word[2] = v.z, word[3] = v.w;
-        } else if (!back && BYTES < 4 && (address)at % 4 == 0) {
+        } else if (BYTES < 4 && (address)at % 4 == 0) {
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 word[k] = ((const unsigned *)at)[k];
         } else {
-            const int step = back ? -1 : 1;
 #pragma unroll
             for (int j = 0; j < COUNT; j++)
-                V::put(word, j, ((const E *)at)[j * step]);
+                V::put(word, j, ((const E *)at)[j]);
         }
     }
     ACUI_MEMBER E one(I x) const
@@ -171,25 +205,16 @@ template <typename E, typename I> struct mover {
     }
     ACUI_MEMBER void load(I x, unsigned (&word)[4]) const
     {
-        if constexpr (wide) {
+        neighbours run;
+        if (wide) {
             V::put(word, 0, one(x));
-            return;
+        } else if (find(x, run)) {
+            read(run.at, false, word);
+            if (run.back)
+                V::reverse(word);
+        } else {
+            single(x, word);
         }
-        const I end = x + COUNT;
-        if (m.mode[last] == ACUI_MOVE_DIVIDE && x >= span.low && end <= span.high) {
-            repeated(x, word);
-            return;
-        }
-        const bool close = stride == BYTES || stride == -BYTES;
-        if (close && x >= span.low && end <= span.high) {
-            const I y = source_of<I>(m, last, x), along = source_of<I>(m, last, end - 1) - y;
-            /* Only mirrors go backwards; wrapping may end as far behind where it began. */
-            if (along == COUNT - 1 || (along == 1 - COUNT && m.mode[last] >= ACUI_MOVE_REFLECT)) {
-                run(from + (long long)y * stride, COUNT > 1 && (along < 0) == (stride > 0), word);
-                return;
-            }
-        }
-        single(x, word);
     }
     ACUI_MEMBER void save(I x, const unsigned (&word)[4]) const
     {
@@ -203,28 +228,70 @@ template <typename E, typename I> struct mover {
                 *(E *)(to + (long long)(x + j) * m.to[last]) = V::get(word, j);
     }
 
-    /* Thread `lane` of the group moves every vector number lane, lane + group, ... of a segment. */
-    ACUI_MEMBER void segment(I first, int lane) const
+    /* Vectors x, x + step, ... that are neighbours in the source, and all of them in the result:
+     * all are read before the first is written. */
+    ACUI_MEMBER void copy(I x, I step, const neighbours (&run)[ACUI_MOVE_VECTORS]) const
+    {
+        unsigned word[ACUI_MOVE_VECTORS][4] = {};
+        address ends = 0;
+#pragma unroll
+        for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+            ends |= (address)run[k].at;
+        if (ends % 16 == 0) {
+#pragma unroll
+            for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+                read(run[k].at, true, word[k]);
+        } else {
+#pragma unroll
+            for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+                read(run[k].at, false, word[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < ACUI_MOVE_VECTORS; k++) {
+            if (run[k].back)
+                V::reverse(word[k]);
+            save(x + k * step, word[k]);
+        }
+    }
+    ACUI_MEMBER void repeat(I x, I step) const
+    {
+        unsigned word[ACUI_MOVE_VECTORS][4] = {};
+#pragma unroll
+        for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+            repeated(x + k * step, word[k]);
+#pragma unroll
+        for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
+            save(x + k * step, word[k]);
+    }
+    /* Thread `lane` of the group moves every vector number lane, lane + group, ... of a segment,
+     * which begins with vector `first`; the last one of a row takes all that there is. */
+    ACUI_MEMBER void segment(I first, bool is_last, int lane) const
     {
         const int skew = m.to[last] == BYTES ? (int)((address)to / BYTES % COUNT) : 0;
-        const int group = m.group;
+        const I step = (I)m.group * COUNT, turn = step * ACUI_MOVE_VECTORS;
+        const I end = is_last ? extent : first * COUNT - skew + turn * m.turns;
 #pragma unroll 1
-        for (int turn = 0; turn < m.turns; turn++) {
-            unsigned word[ACUI_MOVE_VECTORS][4];
-            I x = (first + turn * ACUI_MOVE_VECTORS * group + lane) * COUNT - skew;
-            const I step = (I)group * COUNT;
-            if (x >= extent)
-                return;
+        for (I x = (first + lane) * COUNT - skew; x < end; x += turn) {
+            neighbours run[ACUI_MOVE_VECTORS];
+            const bool whole = !wide && x >= span.low && x + turn - step + COUNT <= span.high;
+            bool near = whole;
 #pragma unroll
             for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
-                if (x + k * step < extent) {
-                    word[k][0] = word[k][1] = word[k][2] = word[k][3] = 0;
-                    load(x + k * step, word[k]);
-                }
-#pragma unroll
-            for (int k = 0; k < ACUI_MOVE_VECTORS; k++)
-                if (x + k * step < extent)
-                    save(x + k * step, word[k]);
+                near = near && find(x + k * step, run[k]);
+            if (near) {
+                copy(x, step, run);
+                continue;
+            }
+            if (whole && m.mode[last] == ACUI_MOVE_DIVIDE) {
+                repeat(x, step);
+                continue;
+            }
+#pragma unroll 1
+            for (I k = x; k < x + turn && k < extent; k += step) {
+                unsigned word[4] = {};
+                load(k, word);
+                save(k, word);
+            }
         }
     }
 };
@@ -245,7 +312,7 @@ ACUI_DEVICE void move_segment(const acui_moves &p, const acui_move &m, char *out
 {
     const int last = m.index.rank - 1;
     long long to = m.to_base, from = m.from_base, first = 0, row = 0;
-    bool inside = true;
+    bool inside = true, is_last = false;
     for (int d = last; d >= 0; d--) {
         const long long dim = m.index.dim[d];
         const long long rest = m.index.wide
@@ -256,6 +323,7 @@ ACUI_DEVICE void move_segment(const acui_moves &p, const acui_move &m, char *out
         i = rest;
         if (d == last) {
             first = x * m.turns * ACUI_MOVE_VECTORS * m.group;
+            is_last = x == dim - 1;
             continue;
         }
         const long long y = source_of<I>(m, d, (I)x);
@@ -268,7 +336,7 @@ ACUI_DEVICE void move_segment(const acui_moves &p, const acui_move &m, char *out
     fill_value(p.fill, fill);
     const mover<E, I> all = {m, (I)m.extent, in + from, out + to, fill, 
                              span_of<I>(p, m, row, inside), m.from[last], last};
-    all.segment((I)first, lane);
+    all.segment((I)first, is_last, lane);
 }
 
 template <typename E>

@@ -33,13 +33,13 @@ ACUI_DEVICE void zero(unit16 &v) { v.x = v.y = v.z = v.w = 0; }
 template <typename T>
 ACUI_DEVICE void gather(char *out, const char *x, const char *indices, const acui_gather &p)
 {
-    const long long step = (long long)gridDim.x * ACUI_BLOCK;
+    const long long chunk = ACUI_UNROLL * ACUI_BLOCK; /* of a block: neighbours */
     const bool aligned = ((unsigned long long)out | (unsigned long long)x) % sizeof(T) == 0;
-    for (long long i = (long long)blockIdx.x * ACUI_BLOCK + threadIdx.x; i < p.units; i += ACUI_UNROLL * step) {
+    for (long long i = blockIdx.x * chunk + threadIdx.x; i < p.units; i += gridDim.x * chunk) {
         T v[ACUI_UNROLL];
         long long to[ACUI_UNROLL], from;
         if (!aligned) { /* memory that is not the library's may begin at any element */
-            for (long long k = i; k < p.units && k < i + ACUI_UNROLL * step; k += step) {
+            for (long long k = i; k < p.units && k < i + chunk; k += ACUI_BLOCK) {
                 const bool inside = find(p, indices, k, to[0], from);
 #pragma unroll 1
                 for (int b = 0; b < (int)sizeof(T); b++)
@@ -50,12 +50,12 @@ ACUI_DEVICE void gather(char *out, const char *x, const char *indices, const acu
 #pragma unroll
         for (int k = 0; k < ACUI_UNROLL; k++) {
             zero(v[k]);
-            if (i + k * step < p.units && find(p, indices, i + k * step, to[k], from))
+            if (i + k * ACUI_BLOCK < p.units && find(p, indices, i + k * ACUI_BLOCK, to[k], from))
                 v[k] = *(const T *)(x + from);
         }
 #pragma unroll
         for (int k = 0; k < ACUI_UNROLL; k++)
-            if (i + k * step < p.units)
+            if (i + k * ACUI_BLOCK < p.units)
                 *(T *)(out + to[k]) = v[k];
     }
 }

@@ -54,14 +54,21 @@ WAY(largest_so_far, acu_sub(acu_cummax(x[0], 0), acu_cummin(x[0], 1)))
 static void in_every_way(void **state)
 {
     (void)state;
-    static const way_fn ways[] = {softmax,      log_softmax, layer_norm,    batch_norm,  gather,
-                                  scatter,      pad,         tile,          repeat,      triangle,
-                                  sort_by,      argsort,     sorted_halves, quantile,    by_key,
-                                  by_many_keys, deviation,   greatest,      all_of,      between,
-                                  chosen,       numbers,     eye,           uniform,     normal,
-                                  permutation,  categorical, sort_segments, histogram_by,
-                                  bernoulli,    exponential, randn,         flip,        tril,
-                                  searched,     argsort_segments,           largest_so_far};
+    static const struct {
+        const char *name;
+        way_fn make;
+    } ways[] = {
+#define NAMED(way) {#way, way}
+        NAMED(softmax), NAMED(log_softmax), NAMED(layer_norm), NAMED(batch_norm), NAMED(gather),
+        NAMED(scatter), NAMED(pad), NAMED(tile), NAMED(repeat), NAMED(triangle), NAMED(sort_by),
+        NAMED(argsort), NAMED(sorted_halves), NAMED(quantile), NAMED(by_key),
+        NAMED(by_many_keys), NAMED(deviation), NAMED(greatest), NAMED(all_of), NAMED(between),
+        NAMED(chosen), NAMED(numbers), NAMED(eye), NAMED(uniform), NAMED(normal),
+        NAMED(permutation), NAMED(categorical), NAMED(sort_segments), NAMED(histogram_by),
+        NAMED(bernoulli), NAMED(exponential), NAMED(randn), NAMED(flip), NAMED(tril),
+        NAMED(searched), NAMED(argsort_segments), NAMED(largest_so_far)
+#undef NAMED
+    };
     static float numbers_of[5000];
     static int64_t places[120];
     for (int i = 0; i < 5000; i++)
@@ -72,8 +79,10 @@ static void in_every_way(void **state)
                              tensor_with(device, ACU_I64, ACU_SHAPE(6, 20), places),
                              tensor_with(device, ACU_F32, ACU_SHAPE(5000), numbers_of),
                              tensor_with(device, ACU_F32, ACU_SHAPE(20), numbers_of + 1000)};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        every_way(device, ways[i], x);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        print_message("%s\n", ways[i].name); /* if it does not end, which one that is */
+        every_way(device, ways[i].make, x);
+    }
     for (size_t i = 0; i < sizeof x / sizeof *x; i++)
         acu_tensor_release(x[i]);
 }

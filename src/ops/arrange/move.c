@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+enum { LONG = INT32_MAX / 4 }; /* elements along a dimension, for which a kernel takes 64 bits */
+
 void acui_box_init(acui_box *box, const acu_tensor *out, acu_dtype dtype, acu_shape shape,
                    const acu_tensor *source)
 {
@@ -49,6 +51,25 @@ static void merge(acui_box *box)
     box->rank = rank;
 }
 
+/* Makes two dimensions of the last one, where that has too many elements for 31 bits. */
+static void split(acui_box *box)
+{
+    acui_axis *last = &box->axis[box->rank - 1];
+    int64_t inner = (int64_t)1 << 20;
+    if (last->mode != ACUI_MOVE_PLAIN || last->extent < LONG || box->rank == ACUI_RANK)
+        return;
+    while (last->extent % inner != 0)
+        inner /= 2;
+    if (inner < 1024)
+        return;
+    last[1] = *last;
+    last[1].extent = inner;
+    last->extent /= inner;
+    last->to *= inner;
+    last->from *= inner;
+    box->rank++;
+}
+
 int64_t acui_period(int mode, int64_t n)
 {
     switch (mode) {
@@ -70,7 +91,7 @@ static void describe_axis(acui_move *move, int d, const acui_axis *axis)
     move->to[d] = axis->to;
     move->from[d] = axis->from;
     move->offset[d] = axis->offset;
-    move->source[d] = axis->source;
+    move->source[d] = axis->mode == ACUI_MOVE_PLAIN ? axis->extent : axis->source;
     move->period[d] = acui_period(axis->mode, axis->source);
     move->mode[d] = axis->mode;
     int64_t period = move->period[d] ? move->period[d] : 1;
@@ -78,8 +99,8 @@ static void describe_axis(acui_move *move, int d, const acui_axis *axis)
     move->magic[d] = by.magic[0];
     move->shift[d] = by.shift[0];
     /* The largest number on the way: a place and the offset, which is a period at most. */
-    bool fits = axis->extent < INT32_MAX / 4 && -axis->offset < INT32_MAX / 4 &&
-                axis->source < INT32_MAX / 4 && period < INT32_MAX / 4;
+    bool fits = axis->extent < LONG && -axis->offset < LONG && move->source[d] < LONG &&
+                period < LONG;
     move->wide = move->wide || !fits;
 }
 
@@ -87,13 +108,14 @@ static void describe_axis(acui_move *move, int d, const acui_axis *axis)
 static int64_t cut(acui_move *move, int64_t extent, int64_t rows, int64_t element)
 {
     const int64_t count = move->wide ? 1 : 16 / element, enough = (int64_t)1 << 20;
-    int64_t vectors = extent / count + 2; /* those at the ends may be parts of one */
+    /* Those at the ends may be parts of one; the last segment takes the one too many. */
+    const int64_t vectors = extent / count + 2, whole = acui_parts(extent, count);
     move->extent = extent;
     move->group = 1;
     while (move->group < ACUI_BLOCK && move->group * ACUI_MOVE_VECTORS < vectors)
         move->group *= 2;
     move->turns = vectors > enough / rows ? 4 : 1;
-    return acui_parts(vectors, (int64_t)move->turns * move->group * ACUI_MOVE_VECTORS);
+    return acui_parts(whole, (int64_t)move->turns * move->group * ACUI_MOVE_VECTORS);
 }
 
 static void describe(acui_move *move, const acui_box *box, int64_t element)
@@ -141,8 +163,10 @@ acu_op *acui_arrange(acu_planning *p, const acui_arranging *a, acu_op *out, acui
         args[1 + i] = acu_u64(0);
         if (i >= count)
             continue;
-        if (!a->triangle)
+        if (!a->triangle) {
             merge(&boxes[i]);
+            split(&boxes[i]);
+        }
         describe(move, &boxes[i], (int64_t)a->element);
         int64_t own = acui_blocks(move->segments, ACUI_BLOCK / move->group);
         blocks = own > blocks ? own : blocks;

@@ -75,6 +75,13 @@ for dtype, width in (("float32", 256), ("int8", 1025), ("float64", 700)):  # lon
             same(run_into(op("tile", "xs", tensor(long), times), np.tile(long, times), layout), np.tile(long, times))
     for times in (2, 5, 40):
         same(run(op("repeat", "xin", tensor(long), 1, times)), np.repeat(long, times, 1), (dtype, times))
+for dtype, width in (("float32", 2048), ("uint8", 8192), ("complex128", 1024)):  # whole segments of rows, not aligned
+    long = numbers(dtype, (3, width))
+    for shift in (1, -1024):
+        want = np.roll(long, shift, 1)
+        same(run_into(op("roll", "xin", tensor(long), 1, shift), want, "late"), want, (dtype, "late", shift))
+    want = np.flip(long, 1)
+    same(run_into(op("flip", "xm", tensor(long), dims(1)), want, "late"), want, (dtype, "flip late"))
 for n, width in ((1, 5), (2, 9), (5, 23)):  # further than the tensor is long, several times over
     x = numbers("int16", (n,))
     for i, mode in enumerate(MODES):
