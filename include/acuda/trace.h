@@ -43,7 +43,7 @@ typedef struct acu_trace_options {
     unsigned files;     /* how many to keep: when `path` is full it becomes `path`.1, that one
                          * `path`.2, and so on; the oldest is deleted. 0: two */
     unsigned timed_per_second; /* parts that get timing events, in each second, of which each tenth
-                                * of a second gets a tenth; 0: 1000 */
+                                * of a second gets a tenth; 0: 250 */
     bool untimed;              /* no timing events: the trace has times of the host only */
 } acu_trace_options;
 

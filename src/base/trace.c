@@ -36,7 +36,7 @@ enum {
 #define TIMED_SPREAD 10 /* pieces of a second among which parts with timing events are spread: they
                          * take microseconds each, all in the first moment would be felt */
 #define DEFAULT_BYTES (UINT64_C(64) << 20)
-#define DEFAULT_TIMED 1000u
+#define DEFAULT_TIMED 250u
 
 _Atomic(bool) acui_trace_on;
 
@@ -68,7 +68,7 @@ static _Atomic(acui_trace_sample) sample; /* relaxed: always the same */
 /* Relaxed counters. */
 static _Atomic(uint64_t) dropped, timed;
 static struct { /* relaxed: a thread that reads an old piece of time lets one more through */
-    _Atomic(uint64_t) piece, used;
+    _Atomic(uint64_t) until, used;
     _Atomic(uint64_t) most, length; /* of a piece */
 } budget = {.length = ACU_MS(1000)};
 
@@ -79,16 +79,18 @@ static void lose(void)
     atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
 }
 
-bool acui_trace_timed(void)
+bool acui_trace_timed(uint64_t now)
 {
     uint64_t most = atomic_load_explicit(&budget.most, memory_order_relaxed);
     if (!acui_tracing() || most == 0)
         return false;
-    uint64_t length = atomic_load_explicit(&budget.length, memory_order_relaxed);
-    uint64_t piece = acui_now() / length;
-    if (atomic_exchange_explicit(&budget.piece, piece, memory_order_relaxed) != piece)
+    if (now >= atomic_load_explicit(&budget.until, memory_order_relaxed)) {
+        uint64_t length = atomic_load_explicit(&budget.length, memory_order_relaxed);
+        atomic_store_explicit(&budget.until, now + length, memory_order_relaxed);
         atomic_store_explicit(&budget.used, 0, memory_order_relaxed);
-    if (atomic_fetch_add_explicit(&budget.used, 1, memory_order_relaxed) >= most)
+    }
+    if (atomic_load_explicit(&budget.used, memory_order_relaxed) >= most ||
+        atomic_fetch_add_explicit(&budget.used, 1, memory_order_relaxed) >= most)
         return false;
     atomic_fetch_add_explicit(&timed, 1, memory_order_relaxed);
     return true;
@@ -269,7 +271,7 @@ static acu_status begin(const char *path, const acu_trace_options *options, cons
     ACUI_TRY(acui_trace_open(&out, path, asked_by));
     unsigned most = options->timed_per_second ? options->timed_per_second : DEFAULT_TIMED;
     unsigned pieces = most < TIMED_SPREAD ? 1 : TIMED_SPREAD;
-    atomic_store_explicit(&budget.used, 0, memory_order_relaxed); /* by the trace before */
+    atomic_store_explicit(&budget.until, 0, memory_order_relaxed);
     atomic_store_explicit(&budget.length, ACU_MS(1000) / pieces, memory_order_relaxed);
     atomic_store_explicit(&budget.most, options->untimed ? 0 : most / pieces,
                           memory_order_relaxed);

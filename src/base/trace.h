@@ -40,7 +40,7 @@ typedef void (*acui_trace_write_fn)(const void *record, acui_trace_out *out);
 void *acui_trace_get(acui_trace_write_fn write, size_t bytes);
 void acui_trace_put(void);
 
-bool acui_trace_timed(void); /* whether one more part may have timing events */
+bool acui_trace_timed(uint64_t now); /* whether one more part may have timing events */
 
 /* Called by the thread when it has written records, to write counters; set once. */
 typedef void (*acui_trace_sample)(acui_trace_out *out);
@@ -68,7 +68,7 @@ void acui_trace_read_line(const char *path, char *line, size_t room);
 
 /* ---- for writing records: trace_packets.c ---- */
 
-enum { /* kinds of tracks: the upper byte of their number */
+enum { /* kinds of tracks: the last bits of their number, which so is short in the file */
     ACUI_TRACK_PROCESS = 1,
     ACUI_TRACK_THREAD,
     ACUI_TRACK_SUBMISSION,
@@ -79,7 +79,12 @@ enum { /* kinds of tracks: the upper byte of their number */
 
 static inline uint64_t acui_track(unsigned kind, uint64_t number)
 {
-    return (uint64_t)kind << 56 | (number & ((UINT64_C(1) << 56) - 1));
+    return number << 3 | kind;
+}
+
+static inline unsigned acui_track_kind(uint64_t track)
+{
+    return track & 7;
 }
 
 typedef struct acui_trace_note { /* what is shown beside an event */
@@ -119,8 +124,7 @@ struct acui_trace_out {
     int fd;
     uint64_t max_bytes, file_bytes;
     unsigned files;
-    uint64_t seen[ACUI_TRACKS]; /* tracks that the file knows: a ring, so a few are told twice */
-    size_t seen_count;
+    uint64_t known[ACUI_TRACKS]; /* tracks that the file has, by hash: some are told twice */
     uint64_t bytes, rotated;
     int failure; /* errno; 0: none so far */
     bool lacked; /* there was no memory for some of it */

@@ -33,7 +33,7 @@ static bool open_file(acui_trace_out *out)
     if (out->fd < 0)
         return false;
     out->file_bytes = 0;
-    out->seen_count = 0;
+    memset(out->known, 0, sizeof out->known);
     acui_trace_head(out);
     return true;
 }

@@ -5,6 +5,7 @@
  * written out in each: such a file is a few times larger than it could be, and can be cut anywhere.
  */
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/trace.h"
 
 #include <time.h>
@@ -81,14 +82,13 @@ void acui_trace_head(acui_trace_out *out)
 
 /* ---- tracks ---- */
 
+/* And from now on it is, until another one takes its place. */
 static bool is_known(acui_trace_out *out, uint64_t track)
 {
-    size_t n = out->seen_count < ACUI_TRACKS ? out->seen_count : ACUI_TRACKS;
-    for (size_t i = 0; i < n; i++)
-        if (out->seen[i] == track)
-            return true;
-    out->seen[out->seen_count++ % ACUI_TRACKS] = track;
-    return false;
+    uint64_t *place = &out->known[acui_hash_with(0, track) % ACUI_TRACKS];
+    bool known = *place == track;
+    *place = track;
+    return known;
 }
 
 uint64_t acui_trace_track(acui_trace_out *out, uint64_t track, const char *name, bool once)

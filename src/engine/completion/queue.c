@@ -431,7 +431,7 @@ static void call(acui_notice *notice)
     notice->fn(notice->user.data, notice->future, notice->future->status);
     acui_callback_leave();
     if (from)
-        acui_trace_span("callback", notice->future, from);
+        acui_trace_span("callback", notice->future, from, acui_now());
     acui_notice_free(notice);
 }
 
@@ -439,7 +439,7 @@ static void give(acui_notice *notice, acu_completion *to)
 {
     uint64_t from = acui_trace_from();
     if (from)
-        acui_trace_span("taken from a queue", notice->future, from);
+        acui_trace_span("taken from a queue", notice->future, from, from);
     *to = (acu_completion){
         .tag = notice->tag, .status = notice->future->status, .future = notice->future};
     notice->future = NULL; /* the receiver's */

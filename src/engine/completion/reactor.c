@@ -63,7 +63,7 @@ static void call_notices(acui_notice *notice)
         notice->fn(notice->user.data, notice->future, notice->future->status);
         acui_callback_leave();
         if (from)
-            acui_trace_span("callback", notice->future, from);
+            acui_trace_span("callback", notice->future, from, acui_now());
         acui_notice_free(notice);
         acui_passage_set(&called, atomic_load_explicit(&called.count, memory_order_relaxed) + 1);
         notice = next;

@@ -109,7 +109,7 @@ acu_status acui_wait_until(acui_look_fn look, acui_next_fn next, void *context, 
     uint64_t from = acui_trace_from();
     acu_status status = wait_long(look, next, context, timeout);
     if (from)
-        acui_trace_span("wait", NULL, from);
+        acui_trace_span("wait", NULL, from, acui_now());
     return status;
 }
 

@@ -29,13 +29,13 @@ acui_record *acui_record_new(const acu_submit_options *options)
         acui_fail(ACU_ERR_NO_MEMORY, "no memory to explain a submission");
         return NULL;
     }
-    *record = (acui_record){.count = 0};
-    pthread_mutex_init(&record->lock, NULL);
+    *record = (acui_record){.asked = options->explain};
+    if (record->asked)
+        pthread_mutex_init(&record->lock, NULL);
     const size_t used = (sizeof *record + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     acui_arena_begin(&record->arena, (char *)record + used, ROOM - used);
     record->end = &record->parts;
     record->children_end = &record->children;
-    record->asked = options->explain;
     record->thread = acui_thread_id();
     record->flying = atomic_fetch_add_explicit(&flying, 1, memory_order_relaxed) + 1;
     if (options->name)
@@ -51,7 +51,8 @@ void acui_record_free(acui_record *record)
     if (!record->over) /* its submission was refused */
         atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed);
     acui_arena_clear(&record->arena);
-    pthread_mutex_destroy(&record->lock);
+    if (record->asked)
+        pthread_mutex_destroy(&record->lock);
     acui_free(record);
 }
 
@@ -86,6 +87,33 @@ static void record_nodes(acui_arena *arena, acui_task_record *part, const acui_t
         if (!entry->first && node->before_count)
             record_edges(arena, entry, node, task->first->index);
     }
+}
+
+static const char *kind_of(const acui_task *task, uint32_t from)
+{
+    static const char *const kinds[] = {
+#define ACU_X(id, name, counted) name,
+        ACUI_NODES(ACU_X)
+#undef ACU_X
+    };
+    for (uint32_t i = from; i < task->count; i++)
+        if (task->nodes[i]->kind != task->nodes[from]->kind)
+            return "several";
+    return kinds[task->nodes[from]->kind];
+}
+
+static void record_subject(acui_arena *arena, acui_task_record *part, const acui_task *task)
+{
+    uint32_t at = 0;
+    while (!part->host && at + 1 < task->count && acui_is_prologue(task->nodes[at]))
+        at++;
+    part->name = part->kind = "nothing";
+    if (at >= task->count)
+        return;
+    part->name = copy(arena, task->nodes[at]->name);
+    part->kind = kind_of(task, at);
+    part->site = task->nodes[at]->site;
+    part->more = (uint32_t)task->count - at - 1;
 }
 
 static void record_run(acui_arena *arena, acui_task_record *part, const acui_run *run)
@@ -187,10 +215,13 @@ static void record_part(acui_record *record, acui_task *task)
                            .host = !task->stream,
                            .id = 1 + atomic_fetch_add_explicit(&last_part, 1, memory_order_relaxed),
                            .runs_end = &part->runs};
-    record_nodes(&record->arena, part, task);
-    record_awaited(&record->arena, part, task);
-    part->child = record_child(record, task->child);
-    for (const acui_run *run = task->runs; run; run = run->next)
+    record_subject(&record->arena, part, task);
+    if (record->asked) {
+        record_nodes(&record->arena, part, task);
+        record_awaited(&record->arena, part, task);
+        part->child = record_child(record, task->child);
+    }
+    for (const acui_run *run = task->runs; run; run = record->asked ? run->next : NULL)
         record_run(&record->arena, part, run);
     *record->end = part;
     record->end = &part->next;
@@ -420,7 +451,10 @@ void acui_record_over(const acui_submission *submission)
     if (!record)
         return;
     acui_record_lock(record);
-    record->over = acui_now();
+    for (const acui_task_record *part = record->parts; part && !record->asked; part = part->next)
+        record->over = part->over > record->over ? part->over : record->over;
+    if (!record->over) /* a clock that is read for each submission is felt */
+        record->over = acui_now();
     record->status = submission->order.failed   ? submission->order.status
                      : acui_gave_up(submission) ? ACU_ERR_CANCELLED
                                                 : ACU_OK;

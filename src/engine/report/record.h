@@ -4,6 +4,9 @@
  * what they came behind, how they went to the device, and when. It outlives the plan, so it has
  * copies of everything. If there is no memory for a piece of it, the record lacks that piece, and
  * nothing else happens. All times are of acui_now; 0: not yet, or not known.
+ *
+ * One that the program asked for has all of that. A trace shows less, and its records are made for
+ * every submission: they have no list of nodes, children and awaited ops, and one run at most.
  */
 #ifndef ACUI_ENGINE_RECORD_H
 #define ACUI_ENGINE_RECORD_H
@@ -80,6 +83,11 @@ typedef struct acui_run_record {
 typedef struct acui_task_record {
     struct acui_task_record *next;
     int number; /* from 1 on */
+    /* The first node that does not make memory: its name, where it was made, and how many nodes are
+     * behind it; and of what kind all of these are. */
+    const char *name, *kind;
+    acu_site site;
+    uint32_t more;
     int child;  /* the number of the innermost that it is in; 0: of none */
     const acui_point *point;
     int device;
@@ -176,8 +184,8 @@ void acui_timer_drop(acu_device *device); /* entered, or lost, and about to go *
 
 /* ---- trace.c: records for the trace ---- */
 void acui_trace_submission(const acui_record *record); /* it is over */
-/* From `from` until now this thread did something for the future: `what` is "callback" or the name
- * of a waiting function. NULL: for no future in particular. */
-void acui_trace_span(const char *what, acu_future *future, uint64_t from);
+/* Meanwhile this thread did something for the future: `what` is "callback", say, and static. NULL:
+ * for no future in particular. */
+void acui_trace_span(const char *what, acu_future *future, uint64_t from, uint64_t to);
 
 #endif

@@ -96,7 +96,8 @@ void acui_timing_begin(const acui_task *task)
     acui_task_record *part = task->record;
     if (!part)
         return;
-    part->spared = !part->begin && !task->submission->record->asked && !acui_trace_timed();
+    bool asked = task->submission->record->asked;
+    part->spared = !part->begin && !asked && !acui_trace_timed(part->issue);
     if (!part->spared)
         part->begin = record(task, part->begin);
 }

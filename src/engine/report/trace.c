@@ -17,6 +17,7 @@ enum { TEXT = ACUI_OP_NAME + 112 }; /* of a text at most */
 typedef struct shown_submission {
     uint64_t number, composed, planned, over;
     uint32_t flying, flying_then, parts;
+    uint32_t told; /* the parts behind it: of which something is known */
     pid_t thread;
     acu_status status;
     char name[ACUI_OP_NAME];
@@ -32,6 +33,7 @@ typedef struct shown_wait {
 } shown_wait;
 
 typedef struct shown_part {
+    size_t bytes; /* of all of it, to the next one */
     uint64_t submission, id, stream;
     uint64_t entered, issue, issued, began, ended, over;
     const char *kind, *as, *file, *name;
@@ -78,9 +80,9 @@ static void write_waits(acui_trace_out *out, uint64_t track, const shown_part *p
     const shown_wait *end = part->waits + part->wait_count;
     for (const shown_wait *wait = part->waits; wait < end; wait++) {
         uint64_t number = arrow(wait->from, part);
-        if (number) {
-            if (wait->from >> 56 == ACUI_TRACK_SUBMISSION) /* its own record may come later */
-                acui_trace_track(out, wait->from, "submissions", true);
+        if (number) { /* a submission's own record may come later */
+            if (acui_track_kind(wait->from) == ACUI_TRACK_SUBMISSION)
+                acui_trace_track(out, wait->from, "submissions", false);
             acui_trace_instant(out, &(acui_trace_event){.track = wait->from, .at = part->entered,
                                                         .name = "awaited", .flow = number});
         }
@@ -130,9 +132,8 @@ static void write_stages(acui_trace_out *out, uint64_t track, const shown_part *
     slice(out, &(acui_trace_event){.track = track, .at = ended, .name = "to be noticed"}, end);
 }
 
-static void write_part(const void *record, acui_trace_out *out)
+static void write_part(const shown_part *part, acui_trace_out *out)
 {
-    const shown_part *part = record;
     char name[TEXT + 32];
     snprintf(name, sizeof name, part->more ? "%s and %u more" : "%s", part->name, part->more);
     const acui_trace_note notes[] = {
@@ -156,6 +157,7 @@ static void write_part(const void *record, acui_trace_out *out)
     if (part->issued && part->issuer) {
         event.track = acui_trace_thread(out, part->issuer);
         event.at = part->issue;
+        event.note_count = 2;
         slice(out, &event, part->issued);
     }
 }
@@ -168,7 +170,7 @@ static void write_submission(const void *record, acui_trace_out *out)
                                      {.name = "status", .text = acu_status_name(s->status)}};
     acui_trace_event event = {.track = acui_track(ACUI_TRACK_SUBMISSION, s->number),
                               .at = s->composed, .name = s->name, .notes = notes, .note_count = 3};
-    acui_trace_track(out, event.track, "submissions", true);
+    acui_trace_track(out, event.track, "submissions", false);
     acui_trace_begin(out, &event);
     slice(out, &(acui_trace_event){.track = event.track, .at = s->composed, .name = "plan"},
           s->planned);
@@ -177,6 +179,11 @@ static void write_submission(const void *record, acui_trace_out *out)
     slice(out, &event, s->planned);
     acui_trace_count(out, "submissions in flight", 0, false, s->composed, s->flying);
     acui_trace_count(out, "submissions in flight", 0, false, s->over, s->flying_then);
+    const char *part = (const char *)(s + 1);
+    for (uint32_t i = 0; i < s->told; i++) {
+        write_part((const shown_part *)(const void *)part, out);
+        part += ((const shown_part *)(const void *)part)->bytes;
+    }
 }
 
 /* ---- counters ---- */
@@ -203,14 +210,6 @@ static void sample(acui_trace_out *out)
 
 /* ---- a submission is over ---- */
 
-static const acui_node_record *subject_of(const acui_task_record *part)
-{
-    const acui_node_record *node = part->nodes, *end = node + part->node_count;
-    while (node < end && node->first && node + 1 < end)
-        node++;
-    return node < end ? node : NULL;
-}
-
 static const char *served(const acui_task_record *part)
 {
     if (part->host)
@@ -218,20 +217,6 @@ static const char *served(const acui_task_record *part)
     if (part->together > 1)
         return "one graph with others";
     return part->runs && part->runs->hit ? "executable graph" : "direct";
-}
-
-static const char *kind_of(const acui_task_record *part, const acui_node_record *subject)
-{
-    static const char *const kinds[] = {
-#define ACU_X(id, name, counted) name,
-        ACUI_NODES(ACU_X)
-#undef ACU_X
-    };
-    const acui_node_record *end = part->nodes + part->node_count;
-    for (const acui_node_record *node = subject; node && node < end; node++)
-        if (node->kind != subject->kind)
-            return "several";
-    return subject ? kinds[subject->kind] : "nothing";
 }
 
 static const char *why(const acui_wait_record *wait)
@@ -291,41 +276,43 @@ static void tell_waits(shown_part *told, const acui_task_record *part, char *tex
     told->wait_count = (size_t)(to - told->waits);
 }
 
-static void tell_part(const acui_record *record, const acui_task_record *part)
+/* Of what is told of the part; 0: nothing became of it. */
+static size_t part_bytes(const acui_task_record *part)
 {
-    const acui_node_record *subject = subject_of(part);
-    const char *name = subject ? subject->name : "nothing";
-    size_t fixed = sizeof(shown_part), bytes = text_bytes(name);
+    size_t bytes = sizeof(shown_part) + text_bytes(part->name);
     for (const acui_wait_record *wait = part->waits; wait < part->waits + part->wait_count; wait++)
-        if (is_told(wait)) {
-            fixed += sizeof(shown_wait);
-            bytes += says_what(wait) ? text_bytes(wait->loaded) : 0;
-        }
-    shown_part *told = acui_trace_get(write_part, fixed + bytes);
-    if (!told)
-        return;
-    char *text = (char *)told + fixed;
-    *told = (shown_part){.submission = record->number,
-                        .id = part->id,
-                        .stream = part->stream,
-                        .entered = part->entered,
-                        .issue = part->issue,
-                        .issued = part->issued,
-                        .began = part->began,
-                        .ended = part->ended,
-                        .over = part->over,
-                        .kind = kind_of(part, subject),
-                        .as = served(part),
-                        .file = subject ? subject->site.file : NULL,
-                        .line = subject ? subject->site.line : 0,
-                        .name = put_text(&text, name),
-                        .device = part->device,
-                        .number = part->number,
-                        .issuer = part->issuer,
-                        .spared = part->spared};
-    told->more = subject ? (uint32_t)(part->nodes + part->node_count - subject) - 1 : 0;
+        if (is_told(wait))
+            bytes += sizeof(shown_wait) + (says_what(wait) ? text_bytes(wait->loaded) : 0);
+    return part->entered ? (bytes + 7) & ~(size_t)7 : 0;
+}
+
+static void tell_part(shown_part *told, const acui_record *record, const acui_task_record *part)
+{
+    size_t waits = 0;
+    for (uint32_t i = 0; i < part->wait_count; i++)
+        waits += is_told(&part->waits[i]);
+    char *text = (char *)&told->waits[waits];
+    *told = (shown_part){.bytes = part_bytes(part),
+                         .submission = record->number,
+                         .id = part->id,
+                         .stream = part->stream,
+                         .entered = part->entered,
+                         .issue = part->issue,
+                         .issued = part->issued,
+                         .began = part->began,
+                         .ended = part->ended,
+                         .over = part->over,
+                         .kind = part->kind,
+                         .as = served(part),
+                         .file = part->site.file,
+                         .line = part->site.line,
+                         .name = put_text(&text, part->name),
+                         .device = part->device,
+                         .number = part->number,
+                         .more = part->more,
+                         .issuer = part->issuer,
+                         .spared = part->spared};
     tell_waits(told, part, text);
-    acui_trace_put();
 }
 
 void acui_trace_submission(const acui_record *record)
@@ -333,25 +320,31 @@ void acui_trace_submission(const acui_record *record)
     if (!acui_tracing())
         return;
     acui_trace_set_sample(sample);
-    const acui_node_record *node = record->parts ? subject_of(record->parts) : NULL;
-    shown_submission *told = acui_trace_get(write_submission, sizeof *told);
+    size_t bytes = sizeof(shown_submission);
+    for (const acui_task_record *part = record->parts; part; part = part->next)
+        bytes += part_bytes(part);
+    shown_submission *told = acui_trace_get(write_submission, bytes);
     if (!told)
         return;
     *told = (shown_submission){.number = record->number,
-                              .composed = record->composed,
-                              .planned = record->planned,
-                              .over = record->over,
-                              .flying = record->flying,
-                              .flying_then = record->flying_then,
-                              .parts = (uint32_t)record->count,
-                              .thread = record->thread,
-                              .status = record->status};
-    acui_text_copy(told->name, sizeof told->name,
-                   record->name[0] ? record->name : node ? node->name : "submission");
-    acui_trace_put();
+                               .composed = record->composed,
+                               .planned = record->planned,
+                               .over = record->over,
+                               .flying = record->flying,
+                               .flying_then = record->flying_then,
+                               .parts = (uint32_t)record->count,
+                               .thread = record->thread,
+                               .status = record->status};
+    const char *name = record->parts ? record->parts->name : "submission";
+    acui_text_copy(told->name, sizeof told->name, record->name[0] ? record->name : name);
+    char *at = (char *)(told + 1);
     for (const acui_task_record *part = record->parts; part; part = part->next)
-        if (part->entered)
-            tell_part(record, part);
+        if (part->entered) {
+            tell_part((shown_part *)(void *)at, record, part);
+            at += ((shown_part *)(void *)at)->bytes;
+            told->told++;
+        }
+    acui_trace_put();
 }
 
 /* ---- what threads do besides ---- */
@@ -371,16 +364,18 @@ static void write_span(const void *record, acui_trace_out *out)
                                      {.name = "of", .text = s->name}};
     acui_trace_event event = {.track = acui_trace_thread(out, s->thread), .at = s->from,
                               .name = s->what, .notes = notes, .note_count = s->number ? 2 : 0};
-    slice(out, &event, s->to);
+    if (s->to > s->from)
+        slice(out, &event, s->to);
+    else
+        acui_trace_instant(out, &event);
     if (!s->number)
         return;
     event.track = acui_track(ACUI_TRACK_SUBMISSION, s->number);
     acui_trace_instant(out, &event);
 }
 
-void acui_trace_span(const char *what, acu_future *future, uint64_t from)
+void acui_trace_span(const char *what, acu_future *future, uint64_t from, uint64_t to)
 {
-    uint64_t to = acui_now();
     /* What was given up early may be in a runtime thread's hands still. */
     bool there = future && atomic_load_explicit(&future->planned, memory_order_acquire);
     const acui_record *of = there ? future->submission->record : NULL;
