@@ -94,8 +94,7 @@ typedef struct acu_launched {
     size_t size; /* sizeof(acu_launched) */
     int rank, ranks;             /* 0 and 1 where nothing was said */
     int local_rank, local_ranks; /* where not known: 0 and 1 */
-    const char *launcher;        /* "Open MPI", "MPICH", "Slurm", "torchrun", "ACUDA_RANK", "none"
- * */
+    const char *launcher; /* "Open MPI", "MPICH", "Slurm", "torchrun", "ACUDA_RANK", "none" */
 } acu_launched;
 /* Reads the environment; never blocks. Errors: INVALID (variables that contradict each other, or
  * that are no numbers; no size). */
@@ -239,7 +238,8 @@ typedef struct acu_collective {
  * What a rank writes must not overlap what else it, or another rank of this process, has (INVALID).
  * Yields the operands of `out`, else those of `in`. Tensors may have any shape and, on a device,
  * any strides for an ALL_REDUCE, REDUCE, BROADCAST, SEND or RECEIVE; only the number of elements
- * counts. Others must be dense, and so must all host tensors.
+ * counts. Others must be dense, and so must all host tensors. Of tensors without elements nothing
+ * is sent, and nobody is waited for.
  *
  * Reductions take all integers and all floats but f8e8m0fnu and f4e2m1fnx2; of complex numbers
  * there is the sum and the mean. The mean is the sum divided by the number of ranks; integers have

@@ -84,16 +84,14 @@ static acu_status check_one(const acu_comm *comm, const struct kind *k, acui_col
         return refuse(k, rank, ACU_ERR_INVALID, "the tensor must be dense");
     if (k->reduces)
         ACUI_TRY(check_reduction(k, rank, c->what.reduction, dtype));
-    if (c->part && dtype != c->dtype)
+    if (c->part >= 0 && dtype != c->dtype)
         return refuse(k, rank, ACU_ERR_DTYPE, "an operand is of %s, and another of %s",
                       acu_dtype_name(dtype), acu_dtype_name(c->dtype));
     int64_t n = acu_tensor_elements(t), per = much == ALL ? comm->ranks : 1;
-    if (n == 0)
-        return refuse(k, rank, ACU_ERR_SHAPE, "an operand has no elements");
     if (n % per)
         return refuse(k, rank, ACU_ERR_SHAPE, "%lld elements can not be shared among %d ranks",
                       (long long)n, comm->ranks);
-    if (c->part && n / per != c->part)
+    if (c->part >= 0 && n / per != c->part)
         return refuse(k, rank, ACU_ERR_SHAPE, "an operand has %lld elements for each rank, and "
                       "another %lld", (long long)(n / per), (long long)c->part);
     c->dtype = dtype;
@@ -175,6 +173,8 @@ acu_status acui_collective_check(acu_comm *comm, acui_collective *c, bool groupe
         }
     if (!any)
         return acui_fail(ACU_ERR_INVALID, "%s: no rank has an operand", k->name);
+    if (c->what.kind == ACU_BARRIER)
+        c->part = 0;
     int64_t facts[ACUI_FACTS] = {c->what.kind, c->part, c->dtype, c->what.reduction, c->what.rank};
     memcpy(c->facts, facts, sizeof facts);
     return ACU_OK;

@@ -80,7 +80,7 @@ static inline bool acui_comm_is_made(const acu_comm *comm)
 typedef struct acui_collective {
     acu_collective what;
     acu_dtype dtype;
-    int64_t part;
+    int64_t part;              /* once checked; -1: not known yet */
     int tag;                   /* of a message by MPI */
     bool quiet;                /* it is not compared, in checked mode */
     int64_t facts[ACUI_FACTS]; /* what the program submitted */

@@ -38,7 +38,7 @@ static size_t operands_of(const request *r)
 
 static void find_operands(const request *r, const acu_val *values, acui_collective *c)
 {
-    *c = (acui_collective){.what = r->what, .count = r->count, .quiet = r->quiet};
+    *c = (acui_collective){.what = r->what, .part = -1, .count = r->count, .quiet = r->quiet};
     for (size_t i = 0; i < r->count; i++) {
         c->in[i] = r->in[i] ? &values[r->in[i] - 1] : NULL;
         c->out[i] = r->out[i] ? &values[r->out[i] - 1] : NULL;
@@ -109,8 +109,38 @@ static acu_status check_apart(const acui_collective *c, int first, size_t count,
 
 /* ---- planning -------------------------------------------------------------------------------- */
 
-static acu_op *work_of(acu_comm *comm, const acui_collective *c, size_t n, acu_site site)
+static void make_barrier(acui_collective *c)
 {
+    c->what = (acu_collective){.kind = ACU_BARRIER};
+    c->count = 0;
+    memset(c->in, 0, sizeof c->in);
+    memset(c->out, 0, sizeof c->out);
+}
+
+/* There is nothing to do for what has no elements; but in checked mode all ranks are to say so.
+ * Returns how many are left. */
+static size_t leave_out_empty(const acu_comm *comm, acui_collective *c, size_t count)
+{
+    bool compared = comm->checked && comm->ranks > (int)comm->device_count;
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool empty = c[i].part == 0 && c[i].what.kind != ACU_BARRIER;
+        if (empty && (!compared || acui_is_message(&c[i])))
+            continue;
+        if (n != i)
+            c[n] = c[i];
+        if (empty)
+            make_barrier(&c[n]);
+        n++;
+    }
+    return n;
+}
+
+static acu_op *work_of(acu_comm *comm, acui_collective *c, size_t count, acu_site site)
+{
+    size_t n = leave_out_empty(comm, c, count);
+    if (n == 0)
+        return NULL;
     return comm->backend == ACU_COMM_NCCL  ? acui_collectives_nccl(comm, c, n, site)
            : comm->backend == ACU_COMM_MPI ? acui_collectives_mpi(comm, c, n, site)
                                            : acui_collectives_here(comm, c, n, site);

@@ -100,7 +100,8 @@ static acu_status check_world(acu_comm *comm, const acu_launched *launched)
     comm->mpi = NULL;
     return acui_fail(ACU_ERR_NOT_SUPPORTED, "acu_comm_open: %s started %d processes, and %s knows "
                      "of %d: start them by the mpiexec of that MPI, or name the MPI of yours in "
-                     "ACUDA_MPI", launched->launcher, launched->ranks, name, ranks);
+                     "ACUDA_MPI, or, for NCCL, a file by which they meet in ACUDA_COMM_FILE",
+                     launched->launcher, launched->ranks, name, ranks);
 }
 
 /* ---- NCCL, with whatever brings the identifier ---- */

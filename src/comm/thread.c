@@ -194,7 +194,8 @@ static int start_mpi(char *text)
     char looked[200];
     bool is, was, multiple;
     if (!acui_mpi_us.mpi && !(acui_mpi_us.mpi = acui_mpi_find(looked, sizeof looked))) {
-        snprintf(text, ACUI_MPI_WORDS, "no MPI is here: looked for %s", looked);
+        snprintf(text, ACUI_MPI_WORDS, "no MPI is here: looked for %s (NCCL needs none where "
+                 "ACUDA_COMM_FILE names a file by which processes meet)", looked);
         return MPI_IS_NOT_HERE;
     }
     int code = acui_mpi_us.mpi->state(&is, &was, &multiple);

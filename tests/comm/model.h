@@ -220,7 +220,7 @@ static void choose(model *m, bool nccl)
     m->dtype = dtypes[random_below(DTYPES)];
     if (reduces)
         choose_reduction(m, nccl);
-    m->n = 1 + (int)random_below(ELEMENTS);
+    m->n = random_below(8) ? 1 + (int)random_below(ELEMENTS) : 0;
     m->in_place = random_below(2) || m->what.kind == ACU_BROADCAST;
     only_root = m->what.kind == ACU_GATHER || m->what.kind == ACU_REDUCE;
     whole_in = m->what.kind == ACU_REDUCE_SCATTER || m->what.kind == ACU_ALL_TO_ALL ||
