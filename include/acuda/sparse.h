@@ -8,6 +8,7 @@
  * offsets [rows + 1], where each row begins in the other two; columns [count], of each element,
  * counted from 0; values [count]. Offsets and columns are both i32 or both i64, and are not
  * checked: offsets that do not grow, or columns that are not below `cols`, read memory of others.
+ * 2^31 elements, rows or columns, and more, take i64 (else LIMIT).
  * In coordinates (COO), the first vector is instead the row of each element [count], ascending.
  *
  * cuSPARSE must be found (vendor.h), but for conversions: else NOT_FOUND. Temporary memory comes
@@ -28,9 +29,9 @@ ACU_BEGIN
  * values and x have one dtype: f32 or f64, for matrices also f16 and bf16, summed in f32. The
  * result is new, or goes where acu_into says, which is dense too.
  *
- * Errors: SHAPE, DTYPE, INVALID (a tensor that is not dense), DEVICE, NOT_FOUND; of the future:
- * DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuSPARSE's name for the status. Does not block.
- * Driver: what cuSPARSE calls.
+ * Errors: SHAPE, DTYPE, LIMIT, INVALID (a tensor that is not dense), DEVICE, NOT_FOUND; of the
+ * future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuSPARSE's name for the status. Does not
+ * block. Driver: what cuSPARSE calls.
  */
 #define acu_csr_matmul(offsets, columns, values, cols, x)                                          \
     acu_op_csr_matmul(ACU_OPERAND(offsets), ACU_OPERAND(columns), ACU_OPERAND(values), (cols),     \
@@ -65,8 +66,8 @@ ACU_API acu_op *acu_op_csr_to_dense(acu_op *offsets, acu_op *columns, acu_op *va
 /*
  * Made of acuda's own operations, so these need no cuSPARSE; of any strides and any dtype of
  * numbers, with the same bits in every run. Results are new tensors; where there is one, acu_into
- * says where it goes. Errors: SHAPE, DTYPE, INVALID (sizes), and those of the operations that they
- * are made of. None blocks.
+ * says where it goes. Errors: SHAPE, DTYPE, LIMIT, INVALID (sizes), and those of the operations
+ * that they are made of. None blocks.
  */
 
 /* From compressed rows to coordinates: the row of each element, of the dtype of the indices;

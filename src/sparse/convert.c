@@ -68,6 +68,18 @@ static int64_t extent(const acu_planning *p, size_t i, int d)
     return acu_tensor_shape(p->values[i].tensor).dim[d];
 }
 
+/* Whether so many rows or elements can be counted by indices of value 0's dtype. */
+static acu_op *check_count(const acu_planning *p, const kind *k, int64_t count)
+{
+    const int64_t most = (int64_t)1 << 53; /* acu_arange takes doubles */
+    bool narrow = acu_tensor_dtype(p->values[0].tensor) == ACU_I32;
+    if (count <= (narrow ? INT32_MAX : most))
+        return NULL;
+    return refuse(p, k, ACU_ERR_LIMIT, 0,
+                  narrow ? "are too narrow for 2^31 rows or elements and more, which take i64"
+                         : "are of a matrix that is too large");
+}
+
 static acu_op *check_lengths(const acu_planning *p, const kind *k, size_t from)
 {
     for (size_t i = from + 1; i <= 2; i++)
@@ -149,6 +161,8 @@ static acu_op *plan_rows(acu_planning *p)
     acu_op *failed = check(p, k);
     if (!failed)
         failed = check_indices(p, k, true);
+    if (!failed)
+        failed = check_count(p, k, extent(p, 1, 0));
     if (failed)
         return failed;
     return acui_into(p, rows_of(p, extent(p, 1, 0), acu_tensor_dtype(p->values[0].tensor)));
@@ -165,6 +179,11 @@ static acu_op *plan_offsets(acu_planning *p)
         return failed;
     if (r->rows < 1)
         return refuse(p, k, ACU_ERR_INVALID, 0, "are of a matrix without any");
+    failed = check_count(p, k, r->rows);
+    if (!failed)
+        failed = check_count(p, k, extent(p, 0, 0));
+    if (failed)
+        return failed;
     acu_dtype index = acu_tensor_dtype(p->values[0].tensor);
     acu_op *each = acu_op_arange(index, 0, (double)(r->rows + 1), 1, p->site);
     return acui_into(p, acu_op_convert(acu_op_searchsorted(dense(p, 0), each, false, p->site),
@@ -276,7 +295,8 @@ static acu_op *check_blocks(const acu_planning *p, const kind *k, int64_t cols)
                       "must have one element more than the matrix has rows of blocks");
     if (cols < size || cols % size != 0)
         return refuse(p, k, ACU_ERR_SHAPE, 2, "do not divide the columns of the matrix");
-    return check_lengths(p, k, 1);
+    failed = check_count(p, k, extent(p, 1, 0));
+    return failed ? failed : check_lengths(p, k, 1);
 }
 
 static acu_op *plan_blocks(acu_planning *p)

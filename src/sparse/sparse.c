@@ -60,6 +60,17 @@ static acu_op *check_each(const acu_planning *p, int kind)
     return NULL;
 }
 
+/* What indices of i32 can not count, cuSPARSE would read as something else. */
+static acu_op *check_counts(const acu_planning *p, const acui_sparse *s)
+{
+    const int64_t counts[] = {s->count, s->rows, s->cols};
+    for (int i = 0; i < 3 && !s->wide_indices; i++)
+        if (counts[i] > INT32_MAX)
+            return refuse(p, ACU_ERR_LIMIT, 1, "are too narrow for a matrix of 2^31 elements, rows "
+                          "or columns and more, which takes indices of i64");
+    return NULL;
+}
+
 /* The places of elements: value 0 and value 1. */
 static acu_op *check_places(const acu_planning *p, const request *r, acui_sparse *s)
 {
@@ -135,6 +146,8 @@ static acu_op *check(const acu_planning *p, const request *r, acui_sparse *s)
         failed = r->kind == CSR_SDDMM   ? check_sampled(p, s)
                  : r->kind == CSR_DENSE ? check_values(p, s)
                                         : check_product(p, s);
+    if (!failed)
+        failed = check_counts(p, s);
     if (failed)
         return failed;
     const char *name = kinds[r->kind].name;

@@ -6,6 +6,8 @@
 #include "ops/elements.h"
 #include "support/one_device.h"
 
+#include <acuda/sparse.h>
+
 #define MORE 5 /* than 2^31 */
 static const int64_t many = ((int64_t)1 << 31) + MORE;
 
@@ -225,6 +227,33 @@ static void last_rows(void **state)
     acu_tensor_release(alone);
 }
 
+/* A sparse matrix of that many elements, 2^16 in each row: by cuSPARSE, which some GPUs' machines
+ * do not have. */
+static void sparse(void **state)
+{
+    (void)state;
+    enum { EACH = 1 << 16, LINES = (1 << 15) + 1 };
+    const int64_t count = (int64_t)EACH * LINES;
+    const float seven = 7;
+    double first, last;
+    need_room();
+    if (acu_vendor_load(device, ACU_VENDOR_CUSPARSE) != ACU_OK)
+        skip();
+    acu_tensor *values = NULL, *end = NULL, *y = NULL;
+    assert_works(acu_sync(device, acu_ones(ACU_F32, ACU_SHAPE(count)), &values));
+    assert_works(acu_tensor_slice(values, &(int64_t){count - 1}, &(int64_t){count}, &end));
+    assert_works(acu_write_sync(end, &seven, sizeof seven));
+    acu_op *offsets = acu_arange(ACU_I64, 0, (double)count + 1, EACH);
+    acu_op *columns = acu_zeros(ACU_I64, ACU_SHAPE(count)), *x = acu_ones(ACU_F32, ACU_SHAPE(1));
+    assert_works(acu_sync(device, acu_csr_matmul(offsets, columns, values, 1, x), &y));
+    assert_works(acu_read_f64_wait(device, acu_select(y, 0, 0), &first));
+    assert_works(acu_read_f64_wait(device, acu_select(y, 0, LINES - 1), &last));
+    assert_true(first == EACH && last == EACH + 6);
+    acu_tensor_release(y);
+    acu_tensor_release(end);
+    acu_tensor_release(values);
+}
+
 /* Numbers of a sequence depend on their place alone. */
 static void drawn(void **state)
 {
@@ -246,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {DEVICE_TEST(reduced), DEVICE_TEST(moved),
                                        DEVICE_TEST(by_index), DEVICE_TEST(counted),
-                                       DEVICE_TEST(last_rows), DEVICE_TEST(drawn)};
+                                       DEVICE_TEST(last_rows), DEVICE_TEST(drawn),
+                                       DEVICE_TEST(sparse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,6 +300,20 @@ static void refusals(void **state)
                              indices(ACU_I32, block_column, BLOCKS - 1), blocks_of(full, ACU_F32),
                              LONG),
             ACU_ERR_SHAPE, "blocks (f32 [5, 2, 2]) must have one for each element");
+#define TOO_MANY(op, words)                                                                        \
+    do {                                                                                           \
+        acu_op *described = (op);                                                                  \
+        assert_fails(acu_op_describe(device, described, &info, 1, &n), ACU_ERR_LIMIT, words);      \
+        acu_op_release(described);                                                                 \
+    } while (0)
+    acu_value_info info;
+    size_t n;
+    const int64_t count = (int64_t)1 << 31;
+    TOO_MANY(acu_csr_to_rows(acu_meta(ACU_I32, ACU_SHAPE(3)), acu_meta(ACU_I32, ACU_SHAPE(count))),
+             "offsets (i32 [3]) are too narrow for 2^31 rows or elements");
+    TOO_MANY(acu_coo_to_offsets(acu_meta(ACU_I32, ACU_SHAPE(count)), 3), "too narrow");
+    TOO_MANY(acu_coo_to_offsets(acu_meta(ACU_I32, ACU_SHAPE(4)), count), "too narrow");
+    TOO_MANY(acu_coo_to_offsets(acu_meta(ACU_I64, ACU_SHAPE(4)), INT64_MAX), "too large");
     test_close(device);
     test_leaks_none();
 }

@@ -283,6 +283,39 @@ static void refusals(void **state)
     with_end(device);
 }
 
+/* What is described, so that there is no such memory. */
+static void too_many(void **state)
+{
+    (void)state;
+    acu_device *device = open_sparse();
+    const int64_t many = (int64_t)1 << 31;
+    acu_value_info info;
+    size_t count;
+    for (int wide = 0; wide < 2; wide++) {
+        acu_dtype index = wide ? ACU_I64 : ACU_I32;
+        acu_op *x = acu_meta(ACU_F32, ACU_SHAPE(COLS));
+        acu_op *more = acu_meta(ACU_F32, ACU_SHAPE(many));
+        acu_op *few = acu_meta(index, ACU_SHAPE(ROWS + 1)), *some = acu_meta(index, ACU_SHAPE(7));
+        acu_op *most = acu_meta(index, ACU_SHAPE(many)), *values = acu_meta(ACU_F32, ACU_SHAPE(7));
+        acu_op *ops[] = {acu_csr_matmul(acu_op_retain(few), most, more, COLS, x),
+                         acu_csr_matmul(few, acu_op_retain(some), acu_op_retain(values), many,
+                                        acu_meta(ACU_F32, ACU_SHAPE(many))),
+                         acu_coo_matmul(acu_op_retain(some), some, values, many, COLS,
+                                        acu_meta(ACU_F32, ACU_SHAPE(COLS)))};
+        for (int i = 0; i < 3; i++) {
+            if (wide)
+                assert_works(acu_op_describe(device, ops[i], &info, 1, &count));
+            else
+                assert_fails(acu_op_describe(device, ops[i], &info, 1, &count), ACU_ERR_LIMIT,
+                             "takes indices of i64");
+            if (wide && i == 2)
+                assert_int_equal(info.shape.dim[0], many);
+            acu_op_release(ops[i]);
+        }
+    }
+    with_end(device);
+}
+
 static void failures(void **state)
 {
     (void)state;
@@ -355,7 +388,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products), cmocka_unit_test(coordinates), cmocka_unit_test(at_places),
         cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated), cmocka_unit_test(refusals),
-        cmocka_unit_test(failures), cmocka_unit_test(without_memory),
+        cmocka_unit_test(too_many), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
