@@ -120,7 +120,8 @@ typedef struct acu_comm_options {
     bool checked;     /* compare each collective over the ranks; all ranks must say the same */
     uint64_t timeout; /* nanoseconds in which an operation must end once it is posted, and in which
                        * the communicator must be made; 0: without limit */
-    int rank, ranks;  /* of this process, and of processes; 0 and 0: as the launcher says */
+    int rank, ranks;  /* of this process, and of processes; 0 and 0: as the launcher says. With NCCL
+                       * and a file they may be some of the job's, in any order */
     const char *file; /* with NCCL: by which the processes meet; NULL: see the top */
 } acu_comm_options;
 

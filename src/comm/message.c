@@ -185,7 +185,9 @@ static acu_op *posting(acu_comm *comm, acui_request *r, acu_op *in, acu_op *out,
     if (in)
         args[n++] = acu_arg_op(in, ACU_READ);
     args[n++] = acu_arg_tensor(comm->turn, ACU_UPDATE);
-    return acui_op_own_host(acu_op_host(hand_over, (acu_user){r, drop}, args, n, site));
+    const char *name = acui_collective_name(r->post.kind); /* the op may drop the request */
+    acu_op *op = acui_op_own_host(acu_op_host(hand_over, (acu_user){r, drop}, args, n, site));
+    return acui_op_call(op, name);
 }
 
 /* The op that ends with the request, given what the op that posts yields. MPI still reads `in`, or
@@ -198,7 +200,9 @@ static acu_op *awaiting(acui_request *r, acu_op **parts, bool in, bool out, acu_
         args[n] = acu_arg_op(parts[n], ACU_UPDATE), n++;
     if (in)
         args[n] = acu_arg_op(parts[n], ACU_READ), n++;
+    const char *name = acui_collective_name(r->post.kind);
     acu_op *x = acui_op_own_host(acu_op_host_async(await, (acu_user){r, drop}, args, n, site));
+    x = acui_op_call(x, name);
     if (!out) /* nothing that it uses was written */
         return acu_op_after(x, parts[n], site);
     acu_op_release(parts[n]); /* the turn: others may post meanwhile */

@@ -457,7 +457,8 @@ static acu_op *calling(work *w, acui_nccl_request *r, const acui_collective *c)
             add(w, &c[k], acui_nccl_compared(w->comm, &c[k], w->site), ACU_READ, NULL);
     add_order(w);
     acu_op *op = acu_op_foreign(acui_nccl_run, (acu_user){r, drop}, w->args, w->count, w->site);
-    op = acui_op_own_call(acui_op_call(op, r->count > 1 ? "group" : "collective"), &own);
+    const char *name = r->count > 1 ? "group" : acui_collective_name(c->what.kind);
+    op = acui_op_own_call(acui_op_call(op, name), &own);
     acui_op_not_captured(op); /* other ranks would have to replay it too */
     return copied_back(w, op);
 }

@@ -47,5 +47,6 @@ acu_op *acui_nccl_compared(acu_comm *comm, const acui_collective *c, acu_site si
     told = acu_op_to_host(acu_op_nth(told, 0, site), site);
     acu_arg arg = acu_arg_op(told, ACU_UPDATE); /* who reads it comes behind, and fails with it */
     acu_user user = {acui_object_retain(comm), drop};
-    return acui_op_call(acui_op_own_host(acu_op_host(compare, user, &arg, 1, site)), "compare");
+    acu_op *op = acui_op_own_host(acu_op_host(compare, user, &arg, 1, site));
+    return acui_op_call(op, acui_collective_name((acu_collective_kind)c->facts[0]));
 }

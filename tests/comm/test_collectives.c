@@ -548,6 +548,7 @@ static void ranks_that_disagree_are_named(void **state)
     acu_tensor *y = tensor_of(devices[0], false, ACU_I32, values, 2);
     acu_status status = acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x), NULL);
     assert_fails(status, ACU_ERR_INVALID, "disagree: rank 1|count 1|rank 0 of count 2");
+    assert_string_equal(acu_last_error()->op, "all-reduce");
     int64_t n = first != 1; /* without elements it is compared, too */
     acu_tensor *z = tensor_of(devices[0], false, ACU_I32, values, (int)n);
     status = acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, z), NULL);
@@ -851,6 +852,19 @@ static void one_that_takes_calls_of_one_thread_is_refused(void **state)
     test_leaks_none();
 }
 
+/* It ends while the others may still wait for what it has submitted. */
+static void end_in_flight(void **state)
+{
+    (void)state;
+    begin();
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, (int[1 << 5]){0}, 1 << 5);
+    for (int i = 0; i < 20; i++)
+        assert_works(acu_submit(devices[0], acu_comm_all_reduce(base, ACU_REDUCE_SUM, x), NULL,
+                                NULL));
+    fflush(stdout);
+    exit(0);
+}
+
 #define TEST(name) cmocka_unit_test(name)
 
 int main(void)
@@ -890,10 +904,13 @@ int main(void)
     const struct CMUnitTest initialised[] = {TEST(one_that_takes_calls_of_one_thread_is_refused)};
     if (getenv("ACUDA_TEST_MPI_LIBRARY")) /* said by the script, as the next */
         return cmocka_run_group_tests(initialised, NULL, NULL);
+    const struct CMUnitTest ending[] = {TEST(end_in_flight)};
     mpi = getenv("ACUDA_TEST_MPI") != NULL;
     const char *each = getenv("ACUDA_TEST_DEVICES");
     here = each ? strtoul(each, NULL, 10) : 1; /* with MPI, as the next; else count_devices */
     first = mpi ? launched.rank * (int)here : 0;
     ranks = launched.ranks * (int)here;
+    if (getenv("ACUDA_TEST_LEAVES"))
+        return cmocka_run_group_tests(ending, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, finish);
 }

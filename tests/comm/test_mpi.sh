@@ -77,6 +77,18 @@ killed()
     fi
 }
 
+# leaves COMMAND...: processes that end with collectives in flight; they end, whatever mpiexec makes of it
+leaves()
+{
+    local status=0
+    ACUDA_TEST_MPI=1 ACUDA_TEST_LEAVES=1 timeout -k 5 50 "$@" -n 2 "$program" >"$seen" 2>&1 || status=$?
+    if [ $status = 124 ] || [ $status -gt 127 ] || ! grep -q '^2 ranks' "$seen"; then
+        cat "$seen"
+        echo "processes that ended without closing anything: exit status $status"
+        exit 1
+    fi
+}
+
 # whole NAME LIBRARY DEVICES RANKS MPIEXEC: everything; the processes with several devices have so many, and random
 # programs so many ranks
 whole()
@@ -89,6 +101,7 @@ whole()
     alone "$1" "$2"
     programs "$1" "$4" "$5"
     killed "$1" "$5"
+    leaves "$5"
 }
 
 # Each library of an MPI in a folder of its own: MPICH 5 has one for each of two ABIs.

@@ -310,6 +310,40 @@ static void a_process_for_each_device(void **state)
     end();
 }
 
+/* A grid: a communicator for each row and each column, whose processes meet by files of their
+ * own. */
+static void add_up_rows_and_columns(acu_comm *comm, int rank)
+{
+    acu_comm *line[2];
+    int value[1] = {rank + 1}, total = 10;
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
+    (void)comm;
+    for (int k = 0; k < 2; k++) {
+        char file[64];
+        snprintf(file, sizeof file, "%s/%s%d", folder, k ? "column" : "row",
+                 k ? rank % 2 : rank / 2);
+        acu_comm_options options = {.size = sizeof options, .devices = devices, .device_count = 1,
+                                    .backend = ACU_COMM_NCCL, .rank = k ? rank / 2 : rank % 2,
+                                    .ranks = 2, .file = file};
+        assert_works(acu_comm_open(&options, &line[k]));
+        assert_works(acu_sync(devices[0], acu_comm_all_reduce(line[k], ACU_REDUCE_SUM, x), NULL));
+    }
+    holds(x, &total);
+    acu_tensor_release(x);
+    pthread_barrier_wait(&together);
+    for (int k = 0; k < 2; k++)
+        close_comm(line[k]);
+}
+
+static void some_of_the_processes(void **state)
+{
+    (void)state;
+    begin(RANKS);
+    if (count == RANKS)
+        as_processes(0, add_up_rows_and_columns);
+    end();
+}
+
 static void pass_around(acu_comm *comm, int rank)
 {
     int value[1] = {rank}, want = (rank + count - 1) % count;
@@ -420,6 +454,7 @@ static void disagree(acu_comm *comm, int rank)
                            : acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x);
     const char *words = "disagree: rank 1|kind broadcast|rank 0 of kind all-reduce";
     assert_fails(acu_sync(devices[0], op, NULL), ACU_ERR_INVALID, words);
+    assert_string_equal(acu_last_error()->op, rank == 1 ? "broadcast" : "all-reduce");
     assert_fails(acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, x), NULL),
                  ACU_ERR_DEPENDENCY, words);
     acu_tensor_release(x);
@@ -934,6 +969,7 @@ int main(void)
         TEST(barriers_and_chains),
         TEST(threads_of_one_process_need_no_order),
         TEST(a_process_for_each_device),
+        TEST(some_of_the_processes),
         TEST(messages),
         TEST(neighbours_exchange),
         TEST(they_may_meet_by_a_variable),
