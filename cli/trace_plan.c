@@ -1,23 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * acuda trace --plan: what came behind what, as a graph. A box is a part of a submission, in a
- * frame for each submission; an arrow leads to it from what it came behind. The graph is text for
- * Graphviz, whose program `dot` draws it.
+ * frame for each submission; an arrow leads to it from what it came behind. dot.c has it drawn.
  */
+#include "dot.h"
 #include "trace_read.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MOST 300 /* boxes: more can not be looked at, and take dot minutes */
-
-extern char **environ;
 
 typedef struct box { /* a part of a submission */
     const trace_slice *slice;
@@ -30,7 +22,7 @@ typedef struct plan {
     uint64_t from, to;
     box *boxes;
     size_t count;
-    FILE *out;
+    FILE *out; /* while the graph is written */
 } plan;
 
 static bool is_wait(const trace_slice *s)
@@ -204,8 +196,10 @@ static void put_wait(const plan *p, size_t to, const trace_slice *wait, const tr
     fprintf(p->out, "];\n");
 }
 
-static void put_graph(const plan *p)
+static void put_graph(void *of, FILE *out)
 {
+    plan *p = of;
+    p->out = out;
     fprintf(p->out, "strict digraph plan {\n  compound=true;\n"
                     "  graph [fontname=\"sans-serif\", fontsize=11, style=\"rounded,filled\", "
                     "fillcolor=\"#f2f4f7\", color=\"#d0d5dd\"];\n"
@@ -222,75 +216,10 @@ static void put_graph(const plan *p)
     fprintf(p->out, "}\n");
 }
 
-/* ---- to a file, or through dot ---- */
-
-static int say(const char *what, int error)
-{
-    fprintf(stderr, "acuda: %s: %s\n", what, strerror(error));
-    return CLI_FAILED;
-}
-
-static int write_graph(plan *p, const char *path)
-{
-    p->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (!p->out)
-        return say(path, errno);
-    put_graph(p);
-    bool failed = ferror(p->out);
-    failed |= (p->out == stdout ? fflush(p->out) : fclose(p->out)) != 0;
-    return failed ? say(path, errno) : CLI_OK;
-}
-
-/* Starts dot, which reads what is written to *graph, and writes the file. The error, or 0. */
-static int start_dot(const char *path, int *graph, pid_t *pid)
-{
-    char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, (char[]){"-o"},
-                           (char *)(uintptr_t)path, NULL};
-    posix_spawn_file_actions_t actions;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return errno;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-    int error = posix_spawnp(pid, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]);
-    if (error)
-        close(ends[1]);
-    *graph = ends[1];
-    return error;
-}
-
-static int draw_by_dot(plan *p, const char *path)
-{
-    int graph = -1, status;
-    pid_t pid;
-    int error = start_dot(path, &graph, &pid);
-    if (error) {
-        fprintf(stderr, "acuda: the program dot, which draws plans, can not be started (%s): "
-                        "apt-get install graphviz, or name a file that ends in .dot\n",
-                strerror(error));
-        return CLI_FAILED;
-    }
-    signal(SIGPIPE, SIG_IGN); /* dot may end before it has read all; its status says so */
-    p->out = fdopen(graph, "w");
-    if (p->out) {
-        put_graph(p);
-        fclose(p->out);
-    } else {
-        close(graph);
-    }
-    if (waitpid(pid, &status, 0) == pid && status == 0 && p->out)
-        return CLI_OK;
-    fprintf(stderr, "acuda: %s was not drawn: dot failed\n", path);
-    return CLI_FAILED;
-}
-
 int trace_plan(const trace_file *trace, const char *path, double from_ms, double for_ms)
 {
     plan p = {.trace = trace};
     int status = CLI_FAILED;
-    const char *ending = strrchr(path, '.');
     trace_window(trace, from_ms, for_ms, &p.from, &p.to);
     if (!find_boxes(&p))
         fprintf(stderr, "acuda: out of memory\n");
@@ -300,10 +229,8 @@ int trace_plan(const trace_file *trace, const char *path, double from_ms, double
         fprintf(stderr, "acuda: %zu parts of submissions within %.3f ms: too many for a picture "
                         "(%d); name a shorter time with --from and --for, in milliseconds\n",
                 p.count, (double)(p.to - p.from) / 1e6, MOST);
-    else if (ending && strcmp(ending, ".svg") == 0)
-        status = draw_by_dot(&p, path);
     else
-        status = write_graph(&p, path);
+        status = dot_write(path, put_graph, &p);
     free(p.boxes);
     return status;
 }
