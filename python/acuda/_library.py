@@ -10,9 +10,11 @@ ffi = _c.ffi
 
 
 def _open():
-    """The one that ACUDA_LIBRARY names, that of a wheel, or the system's."""
-    beside = os.path.join(os.path.dirname(__file__), "libacuda.so.0")
-    name = os.environ.get("ACUDA_LIBRARY") or (beside if os.path.exists(beside) else "libacuda.so.0")
+    """The one that ACUDA_LIBRARY names, that of a wheel, that of the same prefix (lib/python3/dist-packages), or
+    the system's."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    own = [os.path.join(here, *up, "libacuda.so.0") for up in ([], [os.pardir] * 3)]
+    name = os.environ.get("ACUDA_LIBRARY") or next(filter(os.path.exists, own), "libacuda.so.0")
     try:
         return ffi.dlopen(name)
     except OSError as error:

@@ -21,6 +21,12 @@ done
 tools/check-docs --links "$doc"
 [ -e "$work/usr/share/man/man3/acu_submit.3" ] || { echo "man pages are not installed" && exit 1; }
 
+# The Python package finds the library that was installed with it.
+package=$work/usr/lib/python3/dist-packages
+if [ -e "$package/acuda" ] && [ -e "$work/usr/lib/libacuda.so.0" ] && /usr/bin/python3 -c 'import cffi' 2>/dev/null; then
+    PYTHONPATH=$package ACUDA_DRIVER=software env -u ACUDA_LIBRARY -u LD_LIBRARY_PATH /usr/bin/python3 -c 'import acuda'
+fi
+
 mkdir "$work/user"
 cat >"$work/user/main.c" <<'END'
 #include <acuda/acuda.h>
