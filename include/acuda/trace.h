@@ -24,6 +24,11 @@
  * second get them is bounded, since they take some microseconds each: see `timed_per_second`. Of
  * parts that are issued as one graph with others, the first has the times of all.
  *
+ * Times of single kernels within a part are not in it: only CUPTI has them. That library is part of
+ * the toolkit, serves one user in a process (until CUDA 13.2), and has its records in another form
+ * in each version. A profiler that brings it shows operations by acuda's names (NVTX). To have the
+ * time of one operation, submit it by itself (acu_sync_timed).
+ *
  * The file is in Perfetto's own format. It grows as the program runs, so a program that crashes
  * leaves all but the last tenth of a second.
  */
