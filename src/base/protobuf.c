@@ -17,17 +17,6 @@ unsigned char *acui_pb_grow(acui_pb *pb, size_t bytes)
     return pb->data + pb->used;
 }
 
-void acui_pb_fixed64(acui_pb *pb, unsigned field, uint64_t value)
-{
-    unsigned char *at = acui_pb_room(pb, ACUI_PB_HEAD);
-    if (!at)
-        return;
-    at = acui_pb_key(at, field, ACUI_PB_FIXED64);
-    for (unsigned i = 0; i < 8; i++)
-        *at++ = (unsigned char)(value >> 8 * i);
-    pb->used = (size_t)(at - pb->data);
-}
-
 /* How many bytes the valid character at `s` has; 0: there is none. */
 static size_t character(const unsigned char *s, const unsigned char *end)
 {
@@ -59,17 +48,24 @@ static bool is_ascii(const unsigned char *text, size_t length)
 }
 
 /* What is no character becomes a question mark. */
-void acui_pb_mend(unsigned char *text, size_t length)
+static void mend(unsigned char *text, size_t length)
 {
     const unsigned char *end = text + length;
-    if (is_ascii(text, length))
-        return;
     for (unsigned char *s = text; s < end;) {
         size_t n = character(s, end);
         if (!n)
             *s = '?';
         s += n ? n : 1;
     }
+}
+
+unsigned char *acui_pb_text(unsigned char *at, unsigned field, const char *text)
+{
+    unsigned char *end = acui_pb_literal(at, field, text);
+    size_t length = strlen(text);
+    if (!is_ascii(end - length, length))
+        mend(end - length, length);
+    return end;
 }
 
 void acui_pb_free(acui_pb *pb)

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Writing protocol buffers' wire format: as much of it as a trace needs (trace.h). A message is a
- * list of fields, each a key (its number, and how its value is written) and a value. Numbers of
- * fields are below 2048. What is written for each event is inline: a trace writes millions.
+ * list of fields, each a key (its number, below 2048, and how its value is written) and a value.
+ * Whoever writes asks once for room for a whole message, since a trace has millions of them, and
+ * then moves on in it:
+ *
+ *   unsigned char *at = acui_pb_room(pb, most), *inner;
+ *   at = acui_pb_uint(at, 1, 42);
+ *   inner = at = acui_pb_open(at, 2);       a message inside the message
+ *   at = acui_pb_text(at, 1, "text");
+ *   acui_pb_close(inner, at);
+ *   acui_pb_wrote(pb, at);
  */
 #ifndef ACUI_BASE_PROTOBUF_H
 #define ACUI_BASE_PROTOBUF_H
@@ -18,17 +26,24 @@ typedef struct acui_pb {
     bool failed; /* there was no memory for something: what was written is incomplete */
 } acui_pb;
 
-enum { ACUI_PB_VARINT = 0, ACUI_PB_FIXED64 = 1, ACUI_PB_BYTES = 2 }; /* how values are written */
-enum { ACUI_PB_LENGTH = 4 }; /* bytes in which the length of a message is written */
-enum { ACUI_PB_HEAD = 16 };  /* bytes at most of a key and a length, or a key and a number */
-
-unsigned char *acui_pb_grow(acui_pb *pb, size_t bytes);
+/* Bytes that a key and a number, or a key and a length, take at most. */
+enum { ACUI_PB_UINT = 12, ACUI_PB_HEAD = 6 };
 
 /* Room for so many bytes behind what is used; NULL: there is no memory. */
+unsigned char *acui_pb_grow(acui_pb *pb, size_t bytes);
 static inline unsigned char *acui_pb_room(acui_pb *pb, size_t bytes)
 {
     return pb->room - pb->used >= bytes ? pb->data + pb->used : acui_pb_grow(pb, bytes);
 }
+
+static inline void acui_pb_wrote(acui_pb *pb, const unsigned char *at)
+{
+    pb->used = (size_t)(at - pb->data);
+}
+
+void acui_pb_free(acui_pb *pb);
+
+/* ---- fields: each returns where the next one goes ---- */
 
 static inline unsigned char *acui_pb_varint(unsigned char *at, uint64_t value)
 {
@@ -38,60 +53,51 @@ static inline unsigned char *acui_pb_varint(unsigned char *at, uint64_t value)
     return at;
 }
 
-static inline unsigned char *acui_pb_key(unsigned char *at, unsigned field, unsigned type)
+static inline unsigned char *acui_pb_key(unsigned char *at, unsigned field, unsigned how)
 {
-    unsigned key = field << 3 | type;
+    unsigned key = field << 3 | how;
     if (key >= 0x80)
         *at++ = (unsigned char)(key | 0x80);
     *at++ = (unsigned char)(key >= 0x80 ? key >> 7 : key);
     return at;
 }
 
-static inline void acui_pb_uint(acui_pb *pb, unsigned field, uint64_t value) /* enums, bool too */
+/* Also enums and bool. */
+static inline unsigned char *acui_pb_uint(unsigned char *at, unsigned field, uint64_t value)
 {
-    unsigned char *at = acui_pb_room(pb, ACUI_PB_HEAD);
-    if (at)
-        pb->used = (size_t)(acui_pb_varint(acui_pb_key(at, field, ACUI_PB_VARINT), value) -
-                            pb->data);
+    return acui_pb_varint(acui_pb_key(at, field, 0), value);
 }
 
-void acui_pb_fixed64(acui_pb *pb, unsigned field, uint64_t value);
-void acui_pb_mend(unsigned char *text, size_t length); /* made valid UTF-8, if it is not */
+static inline unsigned char *acui_pb_fixed64(unsigned char *at, unsigned field, uint64_t value)
+{
+    at = acui_pb_key(at, field, 1);
+    for (unsigned i = 0; i < 8; i++)
+        *at++ = (unsigned char)(value >> 8 * i);
+    return at;
+}
 
-static inline void acui_pb_text(acui_pb *pb, unsigned field, const char *text)
+/* A message inside the message: it has what is written between these two, and less than 256 MiB. */
+static inline unsigned char *acui_pb_open(unsigned char *at, unsigned field)
+{
+    return acui_pb_key(at, field, 2) + 4;
+}
+
+static inline void acui_pb_close(unsigned char *opened, const unsigned char *at)
+{
+    size_t length = (size_t)(at - opened);
+    opened[-4] = (unsigned char)(length | 0x80); /* as long as it can be: that is valid, too */
+    opened[-3] = (unsigned char)(length >> 7 | 0x80);
+    opened[-2] = (unsigned char)(length >> 14 | 0x80);
+    opened[-1] = (unsigned char)(length >> 21 & 0x7f);
+}
+
+/* Text takes ACUI_PB_HEAD and its length. It is made valid UTF-8; a literal is. */
+unsigned char *acui_pb_text(unsigned char *at, unsigned field, const char *text);
+static inline unsigned char *acui_pb_literal(unsigned char *at, unsigned field, const char *text)
 {
     size_t length = strlen(text);
-    unsigned char *at = acui_pb_room(pb, ACUI_PB_HEAD + length);
-    if (!at)
-        return;
-    at = acui_pb_varint(acui_pb_key(at, field, ACUI_PB_BYTES), length);
-    memcpy(at, text, length);
-    acui_pb_mend(at, length);
-    pb->used = (size_t)(at + length - pb->data);
+    at = acui_pb_varint(acui_pb_key(at, field, 2), length);
+    return (unsigned char *)memcpy(at, text, length) + length;
 }
-
-/* A message inside the message: what is written between these two belongs to it. Messages nest; one
- * has less than 256 MiB. */
-static inline size_t acui_pb_open(acui_pb *pb, unsigned field)
-{
-    unsigned char *at = acui_pb_room(pb, ACUI_PB_HEAD);
-    if (at)
-        pb->used = (size_t)(acui_pb_key(at, field, ACUI_PB_BYTES) + ACUI_PB_LENGTH - pb->data);
-    return pb->used;
-}
-
-static inline void acui_pb_close(acui_pb *pb, size_t opened)
-{
-    if (pb->failed)
-        return;
-    size_t length = pb->used - opened;
-    unsigned char *at = pb->data + opened - ACUI_PB_LENGTH;
-    at[0] = (unsigned char)(length | 0x80); /* as long as it can be: that is valid, too */
-    at[1] = (unsigned char)(length >> 7 | 0x80);
-    at[2] = (unsigned char)(length >> 14 | 0x80);
-    at[3] = (unsigned char)(length >> 21 & 0x7f);
-}
-
-void acui_pb_free(acui_pb *pb);
 
 #endif

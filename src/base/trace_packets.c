@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/trace.h"
 
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,8 +21,8 @@ enum { STATE_CLEARED = 1, STATE_NEEDED = 2 };
 enum { CLOCKS = 1, PRIMARY_CLOCK = 2, CLOCK_ID = 1, CLOCK_TIME = 2 }; /* ClockSnapshot, its Clock */
 enum { REALTIME = 1, MONOTONIC = 3, BOOTTIME = 6 };
 enum { /* TrackEvent */
-    NOTE = 4, TYPE = 9, TRACK = 11, CATEGORY = 22, NAME = 23, VALUE = 30, LOCATION = 33, FLOW = 47,
-    FLOW_END = 48
+    NOTE = 4, TYPE = 9, TRACK = 11, CATEGORY = 22, EVENT_NAME = 23, VALUE = 30, LOCATION = 33,
+    FLOW = 47, FLOW_END = 48
 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { NOTE_NAME = 10, NOTE_NUMBER = 3, NOTE_TEXT = 6 };  /* DebugAnnotation */
@@ -32,52 +33,77 @@ enum { /* TrackDescriptor */
 enum { PID = 1, PROCESS_NAME = 6, TID = 2, THREAD_NAME = 5 }; /* Process-, ThreadDescriptor */
 enum { UNIT = 3, UNIT_COUNT = 2, UNIT_BYTES = 3 };            /* CounterDescriptor */
 
-static size_t open_packet(acui_pb *pb, uint64_t at)
+/* A packet that is being written: HEAD, and a message in it that says what it is. */
+typedef struct packet {
+    unsigned char *at, *whole, *body;
+} packet;
+enum { HEAD = 2 * ACUI_PB_HEAD + 3 * ACUI_PB_UINT, NAME = 64 };
+
+/* The body takes `bytes` at most. False: there is no memory. */
+static bool open_packet(acui_trace_out *out, packet *p, uint64_t time, unsigned body, size_t bytes)
 {
-    size_t packet = acui_pb_open(pb, TRACE_PACKET);
-    acui_pb_uint(pb, SEQUENCE, 1);
-    if (at) {
-        acui_pb_uint(pb, TIMESTAMP, at);
-        acui_pb_uint(pb, TIMESTAMP_CLOCK, MONOTONIC);
+    unsigned char *at = acui_pb_room(&out->pb, HEAD + bytes);
+    if (!at)
+        return false;
+    p->whole = at = acui_pb_open(at, TRACE_PACKET);
+    at = acui_pb_uint(at, SEQUENCE, 1);
+    if (time) {
+        at = acui_pb_uint(at, TIMESTAMP, time);
+        at = acui_pb_uint(at, TIMESTAMP_CLOCK, MONOTONIC);
     }
-    return packet;
+    p->body = p->at = acui_pb_open(at, body);
+    return true;
 }
 
-static void put_clock(acui_pb *pb, clockid_t clock, unsigned id)
+static void close_packet(acui_trace_out *out, const packet *p, const unsigned char *at)
+{
+    acui_pb_close(p->body, p->at);
+    acui_pb_close(p->whole, at);
+    acui_pb_wrote(&out->pb, at);
+}
+
+/* ---- what a file begins with ---- */
+
+static unsigned char *put_clock(unsigned char *at, clockid_t clock, unsigned id)
 {
     struct timespec t;
     if (clock_gettime(clock, &t) != 0)
+        return at;
+    unsigned char *entry = at = acui_pb_open(at, CLOCKS);
+    at = acui_pb_uint(at, CLOCK_ID, id);
+    at = acui_pb_uint(at, CLOCK_TIME, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
+    acui_pb_close(entry, at);
+    return at;
+}
+
+static void put_clocks(acui_trace_out *out)
+{
+    packet p;
+    if (!open_packet(out, &p, 0, CLOCK_SNAPSHOT, 3 * (ACUI_PB_HEAD + 2 * ACUI_PB_UINT) +
+                                                     3 * ACUI_PB_UINT))
         return;
-    size_t entry = acui_pb_open(pb, CLOCKS);
-    acui_pb_uint(pb, CLOCK_ID, id);
-    acui_pb_uint(pb, CLOCK_TIME, (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec);
-    acui_pb_close(pb, entry);
+    p.at = put_clock(p.at, CLOCK_MONOTONIC, MONOTONIC);
+    p.at = put_clock(p.at, CLOCK_BOOTTIME, BOOTTIME);
+    p.at = put_clock(p.at, CLOCK_REALTIME, REALTIME);
+    p.at = acui_pb_uint(p.at, PRIMARY_CLOCK, MONOTONIC);
+    unsigned char *at = acui_pb_uint(p.at, SEQUENCE_FLAGS, STATE_CLEARED);
+    close_packet(out, &p, acui_pb_uint(at, FIRST_ON_SEQUENCE, 1));
 }
 
 void acui_trace_head(acui_trace_out *out)
 {
-    acui_pb *pb = &out->pb;
-    char name[64];
-    size_t packet = open_packet(pb, 0);
-    acui_pb_uint(pb, SEQUENCE_FLAGS, STATE_CLEARED);
-    acui_pb_uint(pb, FIRST_ON_SEQUENCE, 1);
-    size_t clocks = acui_pb_open(pb, CLOCK_SNAPSHOT);
-    put_clock(pb, CLOCK_MONOTONIC, MONOTONIC);
-    put_clock(pb, CLOCK_BOOTTIME, BOOTTIME);
-    put_clock(pb, CLOCK_REALTIME, REALTIME);
-    acui_pb_uint(pb, PRIMARY_CLOCK, MONOTONIC);
-    acui_pb_close(pb, clocks);
-    acui_pb_close(pb, packet);
-    packet = open_packet(pb, 0);
-    size_t track = acui_pb_open(pb, TRACK_DESCRIPTOR);
-    acui_pb_uint(pb, UUID, acui_track(ACUI_TRACK_PROCESS, 0));
-    size_t process = acui_pb_open(pb, PROCESS);
-    acui_pb_uint(pb, PID, (uint64_t)getpid());
+    packet p;
+    char name[NAME];
+    put_clocks(out);
     acui_trace_read_line("/proc/self/comm", name, sizeof name);
-    acui_pb_text(pb, PROCESS_NAME, name);
-    acui_pb_close(pb, process);
-    acui_pb_close(pb, track);
-    acui_pb_close(pb, packet);
+    if (!open_packet(out, &p, 0, TRACK_DESCRIPTOR, 2 * ACUI_PB_UINT + 2 * ACUI_PB_HEAD + NAME))
+        return;
+    p.at = acui_pb_uint(p.at, UUID, acui_track(ACUI_TRACK_PROCESS, 0));
+    unsigned char *process = p.at = acui_pb_open(p.at, PROCESS);
+    p.at = acui_pb_uint(p.at, PID, (uint64_t)getpid());
+    p.at = acui_pb_text(p.at, PROCESS_NAME, name);
+    acui_pb_close(process, p.at);
+    close_packet(out, &p, p.at);
 }
 
 /* ---- tracks ---- */
@@ -93,79 +119,96 @@ static bool is_known(acui_trace_out *out, uint64_t track)
 
 uint64_t acui_trace_track(acui_trace_out *out, uint64_t track, const char *name, bool once)
 {
-    if (!once && is_known(out, track))
+    packet p;
+    if ((!once && is_known(out, track)) ||
+        !open_packet(out, &p, 0, TRACK_DESCRIPTOR,
+                     2 * ACUI_PB_UINT + ACUI_PB_HEAD + strlen(name)))
         return track;
-    acui_pb *pb = &out->pb;
-    size_t packet = open_packet(pb, 0);
-    size_t body = acui_pb_open(pb, TRACK_DESCRIPTOR);
-    acui_pb_uint(pb, UUID, track);
-    acui_pb_uint(pb, PARENT, acui_track(ACUI_TRACK_PROCESS, 0));
-    acui_pb_text(pb, TRACK_NAME, name);
-    acui_pb_close(pb, body);
-    acui_pb_close(pb, packet);
+    p.at = acui_pb_uint(p.at, UUID, track);
+    p.at = acui_pb_uint(p.at, PARENT, acui_track(ACUI_TRACK_PROCESS, 0));
+    p.at = acui_pb_text(p.at, TRACK_NAME, name);
+    close_packet(out, &p, p.at);
     return track;
 }
 
 uint64_t acui_trace_thread(acui_trace_out *out, pid_t thread)
 {
+    packet p;
+    char name[NAME];
     uint64_t track = acui_track(ACUI_TRACK_THREAD, (uint64_t)thread);
     if (is_known(out, track))
         return track;
-    acui_pb *pb = &out->pb;
-    char name[64];
     acui_trace_thread_name(thread, name, sizeof name);
-    size_t packet = open_packet(pb, 0);
-    size_t body = acui_pb_open(pb, TRACK_DESCRIPTOR);
-    acui_pb_uint(pb, UUID, track);
-    size_t inner = acui_pb_open(pb, THREAD);
-    acui_pb_uint(pb, PID, (uint64_t)getpid());
-    acui_pb_uint(pb, TID, (uint64_t)thread);
+    if (!open_packet(out, &p, 0, TRACK_DESCRIPTOR, 3 * ACUI_PB_UINT + 2 * ACUI_PB_HEAD + NAME))
+        return track;
+    p.at = acui_pb_uint(p.at, UUID, track);
+    unsigned char *inner = p.at = acui_pb_open(p.at, THREAD);
+    p.at = acui_pb_uint(p.at, PID, (uint64_t)getpid());
+    p.at = acui_pb_uint(p.at, TID, (uint64_t)thread);
     if (name[0])
-        acui_pb_text(pb, THREAD_NAME, name);
-    acui_pb_close(pb, inner);
-    acui_pb_close(pb, body);
-    acui_pb_close(pb, packet);
+        p.at = acui_pb_text(p.at, THREAD_NAME, name);
+    acui_pb_close(inner, p.at);
+    close_packet(out, &p, p.at);
     return track;
 }
 
 /* ---- events ---- */
 
-static void put_note(acui_pb *pb, const acui_trace_note *note)
+/* At most, without its texts. */
+enum {
+    NOTE_MOST = 3 * ACUI_PB_HEAD + ACUI_PB_UINT,
+    EVENT_MOST = 5 * ACUI_PB_UINT + 4 * ACUI_PB_HEAD + sizeof "acuda"
+};
+
+static size_t event_bytes(const acui_trace_event *event)
 {
-    size_t body = acui_pb_open(pb, NOTE);
-    acui_pb_text(pb, NOTE_NAME, note->name);
-    if (note->text)
-        acui_pb_text(pb, NOTE_TEXT, note->text);
-    else
-        acui_pb_uint(pb, NOTE_NUMBER, note->number);
-    acui_pb_close(pb, body);
+    size_t bytes = EVENT_MOST + event->note_count * NOTE_MOST;
+    bytes += (event->name ? strlen(event->name) : 0) + (event->file ? strlen(event->file) : 0);
+    for (const acui_trace_note *n = event->notes; n < event->notes + event->note_count; n++)
+        bytes += strlen(n->name) + (n->text ? strlen(n->text) : 0);
+    return bytes;
+}
+
+static unsigned char *put_note(unsigned char *at, const acui_trace_note *note)
+{
+    unsigned char *body = at = acui_pb_open(at, NOTE);
+    at = acui_pb_literal(at, NOTE_NAME, note->name);
+    at = note->text ? acui_pb_text(at, NOTE_TEXT, note->text)
+                    : acui_pb_uint(at, NOTE_NUMBER, note->number);
+    acui_pb_close(body, at);
+    return at;
+}
+
+static unsigned char *put_location(unsigned char *at, const acui_trace_event *event)
+{
+    unsigned char *location = at = acui_pb_open(at, LOCATION);
+    at = acui_pb_text(at, LOCATION_FILE, event->file);
+    at = acui_pb_uint(at, LOCATION_LINE, (uint64_t)event->line);
+    acui_pb_close(location, at);
+    return at;
 }
 
 static void put_event(acui_trace_out *out, const acui_trace_event *event, unsigned type)
 {
-    acui_pb *pb = &out->pb;
-    size_t packet = open_packet(pb, event->at);
-    size_t body = acui_pb_open(pb, TRACK_EVENT);
-    acui_pb_uint(pb, TYPE, type);
-    acui_pb_uint(pb, TRACK, event->track);
+    packet p;
+    if (!open_packet(out, &p, event->at, TRACK_EVENT, event_bytes(event)))
+        return;
+    unsigned char *at = acui_pb_uint(p.at, TYPE, type);
+    at = acui_pb_uint(at, TRACK, event->track);
     if (event->name) {
-        acui_pb_text(pb, CATEGORY, "acuda");
-        acui_pb_text(pb, NAME, event->name);
+        at = acui_pb_literal(at, CATEGORY, "acuda");
+        at = acui_pb_text(at, EVENT_NAME, event->name);
     }
     for (size_t i = 0; i < event->note_count; i++)
-        put_note(pb, &event->notes[i]);
-    if (event->file) {
-        size_t location = acui_pb_open(pb, LOCATION);
-        acui_pb_text(pb, LOCATION_FILE, event->file);
-        acui_pb_uint(pb, LOCATION_LINE, (uint64_t)event->line);
-        acui_pb_close(pb, location);
-    }
+        at = put_note(at, &event->notes[i]);
+    if (event->file)
+        at = put_location(at, event);
     if (event->flow)
-        acui_pb_fixed64(pb, FLOW, event->flow);
+        at = acui_pb_fixed64(at, FLOW, event->flow);
     if (event->flow_to)
-        acui_pb_fixed64(pb, FLOW_END, event->flow_to);
-    acui_pb_close(pb, body);
-    acui_pb_close(pb, packet);
+        at = acui_pb_fixed64(at, FLOW_END, event->flow_to);
+    p.at = at;
+    close_packet(out, &p, at);
 }
 
 void acui_trace_begin(acui_trace_out *out, const acui_trace_event *event)
@@ -185,31 +228,30 @@ void acui_trace_instant(acui_trace_out *out, const acui_trace_event *event)
 
 static void describe_counter(acui_trace_out *out, uint64_t track, const char *name, bool bytes)
 {
-    acui_pb *pb = &out->pb;
-    size_t packet = open_packet(pb, 0);
-    size_t body = acui_pb_open(pb, TRACK_DESCRIPTOR);
-    acui_pb_uint(pb, UUID, track);
-    acui_pb_uint(pb, PARENT, acui_track(ACUI_TRACK_PROCESS, 0));
-    acui_pb_text(pb, TRACK_NAME, name);
-    size_t counter = acui_pb_open(pb, TRACK_COUNTER);
-    acui_pb_uint(pb, UNIT, bytes ? UNIT_BYTES : UNIT_COUNT);
-    acui_pb_close(pb, counter);
-    acui_pb_close(pb, body);
-    acui_pb_close(pb, packet);
+    packet p;
+    if (!open_packet(out, &p, 0, TRACK_DESCRIPTOR,
+                     3 * ACUI_PB_UINT + 2 * ACUI_PB_HEAD + strlen(name)))
+        return;
+    p.at = acui_pb_uint(p.at, UUID, track);
+    p.at = acui_pb_uint(p.at, PARENT, acui_track(ACUI_TRACK_PROCESS, 0));
+    p.at = acui_pb_text(p.at, TRACK_NAME, name);
+    unsigned char *counter = p.at = acui_pb_open(p.at, TRACK_COUNTER);
+    p.at = acui_pb_uint(p.at, UNIT, bytes ? UNIT_BYTES : UNIT_COUNT);
+    acui_pb_close(counter, p.at);
+    close_packet(out, &p, p.at);
 }
 
 void acui_trace_count(acui_trace_out *out, const char *name, unsigned number, bool bytes,
                       uint64_t at, uint64_t value)
 {
-    acui_pb *pb = &out->pb;
+    packet p;
     uint64_t track = acui_track(ACUI_TRACK_COUNTER, number);
     if (!is_known(out, track))
         describe_counter(out, track, name, bytes);
-    size_t packet = open_packet(pb, at);
-    size_t body = acui_pb_open(pb, TRACK_EVENT);
-    acui_pb_uint(pb, TYPE, COUNTER);
-    acui_pb_uint(pb, TRACK, track);
-    acui_pb_uint(pb, VALUE, value);
-    acui_pb_close(pb, body);
-    acui_pb_close(pb, packet);
+    if (!open_packet(out, &p, at, TRACK_EVENT, 3 * ACUI_PB_UINT))
+        return;
+    p.at = acui_pb_uint(p.at, TYPE, COUNTER);
+    p.at = acui_pb_uint(p.at, TRACK, track);
+    p.at = acui_pb_uint(p.at, VALUE, value);
+    close_packet(out, &p, p.at);
 }
