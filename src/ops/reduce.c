@@ -304,6 +304,15 @@ static acu_op *of_none(plan *r)
     return acu_op_fill(out, number_of, r->p->site);
 }
 
+/* How many elements make one of the result. */
+static double reduced_count(const plan *r)
+{
+    double count = 1;
+    for (int d = 0; d < r->shape.rank; d++)
+        count *= r->reduced[d] ? (double)r->shape.dim[d] : 1;
+    return count;
+}
+
 /* Of integers: their sum, in 64 bits, by their number. The sum of 64-bit integers might not fit, so
  * these become doubles first. */
 static acu_op *mean_of_integers(plan *r, char class)
@@ -314,11 +323,8 @@ static acu_op *mean_of_integers(plan *r, char class)
         x = acu_op_convert(x, ACU_F64, site);
         return acui_into(r->p, acu_op_reduce(ACU_REDUCE_MEAN, x, r->what.dims, site));
     }
-    double count = 1;
-    for (int d = 0; d < r->shape.rank; d++)
-        count *= r->reduced[d] ? (double)r->shape.dim[d] : 1;
     acu_op *sum = acu_op_reduce(ACU_REDUCE_SUM, x, r->what.dims, site);
-    acu_op *by[] = {acu_op_convert(sum, ACU_F64, site), acu_op_number_f64(count, site)};
+    acu_op *by[] = {acu_op_convert(sum, ACU_F64, site), acu_op_number_f64(reduced_count(r), site)};
     return acui_into(r->p, acu_op_elementwise(ACU_OP_DIV, by, 2, site));
 }
 
@@ -332,10 +338,10 @@ static acu_op *plan_reduce(acu_planning *p)
     char class = acui_class_of(acu_tensor_dtype(r.x));
     if (r.what.kind == ACU_REDUCE_MEAN && (class == 'i' || class == 'l'))
         return mean_of_integers(&r, class);
+    if (reduced_count(&r) == 0) /* refused where there is none, if the result is empty, too */
+        return of_none(&r);
     if (acu_shape_elements(r.result) == 0)
         return acui_result(p, r.name, r.to, r.result);
-    if (acu_tensor_elements(r.x) == 0)
-        return of_none(&r);
     lay_out(&r);
     acu_op *out = acui_result(p, r.name, r.to, r.result);
     if (acu_op_status(out, NULL) != ACU_OK)
