@@ -62,8 +62,9 @@ ACU_API acu_op *acu_op_topk(acu_op *x, int64_t count, int dimension, acu_sort_or
 /*
  * The q-th quantile along a dimension, for f16, bf16, f32 and f64; that dimension keeps an extent
  * of 1. With n elements it is at place q (n - 1) of the sorted ones, interpolated between the two
- * neighbours (NumPy's "linear"): a + (b - a) fraction, rounded after each step. q is from 0 to 1.
- * The median is the quantile of 0.5. NaN if any element is NaN; refused of no elements.
+ * neighbours (NumPy's "linear"): a (1 - fraction) + b fraction, in float (f64: double), which does
+ * not overflow, and gives infinity between two of the same sign. q is from 0 to 1. The median is
+ * the quantile of 0.5. NaN if any element is NaN; refused of no elements.
  */
 #define acu_quantile(x, q, dimension) acu_op_quantile(ACU_OPERAND(x), (q), (dimension), ACU_SITE)
 #define acu_median(x, dimension) acu_op_quantile(ACU_OPERAND(x), 0.5, (dimension), ACU_SITE)

@@ -6,6 +6,7 @@
 #include <acuda/index.h>
 
 #include <inttypes.h>
+#include <math.h>
 
 typedef struct request {
     int dimension;
@@ -118,22 +119,42 @@ acu_op *acu_op_topk(acu_op *x, int64_t count, int dimension, acu_sort_order orde
 
 /* ---- quantiles ------------------------------------------------------------------------------- */
 
-/* a + (b - a) fraction; where the last element is NaN, that. */
-static acu_op *between(acu_op *sorted, acu_shape shape, int d, double q, acu_site site)
+/*
+ * a (1 - fraction) + b fraction, for 0 < fraction < 1. The smaller share is a multiple of 2^-24
+ * (f64: 2^-53), so that the other one is exact, too, and of two equal numbers comes that number; of
+ * infinite ones, no difference is formed.
+ */
+static acu_op *mixed(acu_op *a, acu_op *b, double fraction, bool is_double, acu_site site)
+{
+    const bool far = fraction > 0.5;
+    const double unit = ldexp(1, is_double ? 53 : 24);
+    const double small = rint((far ? 1 - fraction : fraction) * unit) / unit;
+    if (small == 0) {
+        acu_op_release(far ? a : b);
+        return far ? b : a;
+    }
+    acu_op *share = two(ACU_OP_MUL, far ? a : b, acu_op_number_f64(small, site), site);
+    acu_op *const terms[] = {far ? b : a, acu_op_number_f64(1 - small, site), share};
+    return acu_op_elementwise(ACU_OP_FMA, terms, 3, site);
+}
+
+/* What is `fraction` of the way from a to b; where the last element is NaN, that. */
+static acu_op *between(acu_op *sorted, acu_shape shape, int d, double q, acu_dtype dtype,
+                       acu_site site)
 {
     double place = q * (double)(shape.dim[d] - 1);
-    int64_t n = shape.dim[d], low = (int64_t)place, high = low + (low + 1 < n);
-    const double below = (double)low;
-    acu_op *a = acu_op_retain(part(acu_op_retain(sorted), shape, d, low, low + 1, site));
-    acu_op *b = part(acu_op_retain(sorted), shape, d, high, high + 1, site);
-    acu_op *last = acu_op_retain(part(sorted, shape, d, n - 1, n, site));
-    acu_op *span = two(ACU_OP_SUB, b, a, site);
-    acu_op *share = two(ACU_OP_MUL, span, acu_op_number_f64(place - below, site), site);
-    acu_op *value = place > below ? two(ACU_OP_ADD, a, share, site) : NULL;
-    if (!value) { /* exactly at an element, which may be infinite */
-        acu_op_release(share);
-        value = a;
+    int64_t n = shape.dim[d], low = (int64_t)place;
+    const double fraction = place - (double)low;
+    const bool halves = acu_dtype_bytes(dtype) == 2;
+    acu_op *value = part(acu_op_retain(sorted), shape, d, low, low + 1, site);
+    if (fraction > 0) { /* else exactly at an element */
+        acu_op *b = part(acu_op_retain(sorted), shape, d, low + 1, low + 2, site);
+        value = halves ? acu_op_convert(value, ACU_F32, site) : value;
+        b = halves ? acu_op_convert(b, ACU_F32, site) : b;
+        value = mixed(value, b, fraction, dtype == ACU_F64, site);
+        value = halves ? acu_op_convert(value, dtype, site) : value;
     }
+    acu_op *last = acu_op_retain(part(sorted, shape, d, n - 1, n, site));
     acu_op *is_nan = acu_op_elementwise(ACU_OP_IS_NAN, &last, 1, site);
     return acu_op_elementwise(ACU_OP_WHERE, (acu_op *const[]){is_nan, last, value}, 3, site);
 }
@@ -161,7 +182,7 @@ static acu_op *plan_quantile(acu_planning *p)
                            r->dimension, acui_value_words(&p->values[0], words));
     acu_op *taken = acu_op_take(&p->values[0], p->site);
     acu_op *sorted = acu_op_sort(taken, d, ACU_ASCENDING, p->site);
-    return acui_into(p, between(sorted, shape, d, r->q, p->site));
+    return acui_into(p, between(sorted, shape, d, r->q, acu_tensor_dtype(x), p->site));
 }
 
 acu_op *acu_op_quantile(acu_op *x, double q, int dimension, acu_site site)

@@ -76,6 +76,13 @@ for dtype in FLOATS:
                 assert have.dtype == x.dtype and have.shape == want.shape
                 np.testing.assert_allclose(have, want, rtol=2e-3 if dtype == "float16" else 1e-5,
                                            atol={"float16": 0.3, "float32": 1e-4, "float64": 1e-12}[dtype])
+    most = np.finfo(dtype).max
+    for x, q, want in (([-most, most], 0.5, 0), ([1, np.inf, np.inf, np.inf], 0.5, np.inf), ([-np.inf] * 4, 0.4, -np.inf),
+                       ([-np.inf, np.inf], 0.5, np.nan), ([most, most], 0.7, most), ([0.1] * 9, 0.3, 0.1), ([5, 6], 1e-20, 5),
+                       ([5, 6], 1 - 2**-53, 6), ([0.1] * 12, 0.77, 0.1), ([-0.3] * 6, 0.123, -0.3)):
+        same(run(op("quantile", "xdi", np.array(x, dtype), q, 0)), np.array([want], dtype), (x, q))
+x = np.array([1, 1.0009765625, 1.001953125], np.float16)  # f16 is rounded once
+same(run(op("quantile", "xdi", x, 0.874, 0)), np.quantile(x.astype(np.float64), 0.874, keepdims=True).astype(np.float16))
 print("quantile")
 
 for dtype in ALL:
