@@ -10,8 +10,8 @@
  * acu_reinterpret, without a copy.) Nothing is scaled: forward and then inverse gives each element
  * times the number of elements of a transform.
  *
- * An operand is a dense tensor (acu_dup makes one) or an op that yields one; the result is new, or
- * goes where acu_into says, which is dense too. acu_fft can be put into its operand.
+ * Operands and results may have any strides; what is not dense costs a dense copy. The result is
+ * new, or goes where acu_into says. acu_fft can be put into its operand.
  *
  * Own kernels, on the software device, where cuFFT is switched off (vendor.h) and where there is
  * none, take any length. Powers of two and of ten (and twice and five times these) are what they
@@ -30,8 +30,7 @@
  * threads use it at a time. Temporary memory comes from the device's pool. In graphs, cached
  * and explicit, the calls are captured.
  *
- * Errors: SHAPE, DTYPE, INVALID (a rank, a direction, a tensor that is not dense), DEVICE, SHARED,
- * those of launches; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the
+ * Errors: SHAPE, DTYPE, INVALID (a rank, a direction), DEVICE, SHARED, those of launches; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the
  * status. None blocks but for that. Driver: what cuFFT calls.
  */
 #ifndef ACUDA_FFT_H

@@ -51,9 +51,6 @@ static acu_op *check(const acu_planning *p, const request *r)
         if (shape.dim[shape.rank - d] == 0)
             return refuse(p, r, ACU_ERR_SHAPE, "there are no numbers along a dimension of the "
                           "transform");
-    if (!acu_tensor_dense(t) || (p->out.tensor && !acu_tensor_dense(p->out.tensor)))
-        return refuse(p, r, ACU_ERR_INVALID, "it, and where its result goes, must be dense "
-                      "(acu_dup makes a dense copy)");
     return NULL;
 }
 
@@ -116,12 +113,30 @@ static bool is_aligned(const acu_tensor *t, acu_dtype part)
     return at % (2 * acu_dtype_bytes(part)) == 0;
 }
 
+static acu_op *make(request r, acu_op *x, acu_site site);
+
+/* Of what is not dense, or into what is not: a copy of it is. */
+static acu_op *by_copies(acu_planning *p, const request *r)
+{
+    bool copied = !acu_tensor_dense(p->values[0].tensor);
+    acu_op *x = acu_op_take(&p->values[0], p->site);
+    if (copied)
+        x = acu_op_elementwise(ACU_OP_COPY, &x, 1, p->site);
+    acu_op *result = make(*r, x, p->site);
+    if (p->out.tensor && !acu_tensor_dense(p->out.tensor))
+        result = acu_op_elementwise(ACU_OP_COPY, &result, 1, p->site);
+    return acui_into(p, result);
+}
+
 static acu_op *plan(acu_planning *p)
 {
     const request *r = p->data;
     acu_op *failed = check(p, r);
     if (failed)
         return failed;
+    if (!acu_tensor_dense(p->values[0].tensor) ||
+        (p->out.tensor && !acu_tensor_dense(p->out.tensor)))
+        return by_copies(p, r);
     const char *name = names[r->kind];
     acu_dtype part = acui_part_of(acu_tensor_dtype(p->values[0].tensor));
     acu_shape shape = extents_of(p->values[0].tensor, r);

@@ -6,7 +6,9 @@ import numpy as np
 
 os.environ["ACUDA_CUFFT"] = "off"
 
-from data import close, generator, op, refused, run, run_into, tensor
+import acuda_raw as acuda
+import data
+from data import LAYOUTS, close, device, generator, op, refused, run, run_into, tensor
 
 NEAR = {"float32": 1e-6, "float64": 2e-15}
 FORWARD, INVERSE = 0, 1
@@ -68,8 +70,22 @@ print("fft, rfft, irfft")
 
 check("float64", (2, 1, 2, 3, 2, 5), 2) # as many dimensions as there are
 
+for layout in LAYOUTS: # any strides, and the batches too
+    for shape, rank in (((3, 4, 10), 1), ((3, 4, 10), 2), ((12,), 1)):
+        x = (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(np.complex64)
+        axes = tuple(range(-rank, 0))
+        forward, real = np.fft.fftn(x, axes=axes), np.ascontiguousarray(x.real)
+        near(run(op("fft", "xii", tensor(x, layout), rank, FORWARD)), forward, "complex64", (layout, shape, rank))
+        near(run_into(op("fft", "xii", x, rank, FORWARD), x, layout), forward, "complex64", ("into", layout, shape, rank))
+        half = np.fft.rfftn(real, axes=axes).astype(np.complex64)
+        near(run(op("rfft", "xi", tensor(real, layout), rank)), half, "complex64", ("rfft", layout))
+        near(run_into(op("irfft", "xin", tensor(half, layout), rank, shape[-1]), real, layout),
+             real * np.prod(shape[-rank:]), "float32", ("irfft", layout))
+        over = tensor(x, layout) # into itself
+        acuda.run(device, data._into(data.term(over), op("fft", "xii", over, rank, FORWARD), data._SITE))
+        near(over.array(), forward, "complex64", ("over itself", layout))
+del over
 x = np.zeros((4, 2), np.complex64)
-refused(op("fft", "xii", tensor(x, "gaps"), 1, FORWARD), "dense")
 refused(op("fft", "xii", x.real.astype(np.int32), 1, FORWARD), "c64 or c128")
 refused(op("rfft", "xi", x, 1), "f32 or f64")
 close()
