@@ -30,8 +30,9 @@
  * threads use it at a time. Temporary memory comes from the device's pool. In graphs, cached
  * and explicit, the calls are captured.
  *
- * Errors: SHAPE, DTYPE, INVALID (a rank, a direction), DEVICE, SHARED, those of launches; of the future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the
- * status. None blocks but for that. Driver: what cuFFT calls.
+ * Errors: SHAPE, DTYPE, INVALID (a rank, a direction), DEVICE, SHARED, those of launches; of the
+ * future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuFFT's name for the status. None blocks but
+ * for that. Driver: what cuFFT calls.
  */
 #ifndef ACUDA_FFT_H
 #define ACUDA_FFT_H
