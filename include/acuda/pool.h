@@ -6,9 +6,18 @@
  * unless another pool is named. A pool keeps released memory and hands it out again without
  * entering the driver. It does so at once, even while work that used the memory is in flight: to
  * work that comes after that work in any case (on the same stream), and to other work once that is
- * over. So a thousand queued submissions with temporaries need the memory of a few. The temporaries
- * of one submission do not share memory: it gets all that it needs when it is issued, and a chain
- * of n operations takes n times the memory of one. Where that is too much, submit it in parts.
+ * over. So a thousand queued submissions with temporaries need the memory of a few.
+ *
+ * Temporaries of one submission, or of a graph (acu_graph_load), share memory too: what an op makes
+ * gets the memory of an earlier temporary that nothing needs any more, if the work that writes it
+ * comes behind all that used the earlier one in any case. So a chain of n operations takes two
+ * tensors, not n. Branches stay side by side, each with memory of its own; but a kernel that writes
+ * a tensor of 16 MiB or more may be put behind other kernels, to have the memory of a tensor that
+ * large. A submission still gets all its memory at once, when it is issued; if it has parts for
+ * several devices, or work of the host in between, each part does, and shares within itself. What
+ * takes no part: values that are kept, or that a function of the program's sees (acu_foreign);
+ * tensors whose first writer does not overwrite all of them; results of programmatic launches; and
+ * submissions that make less than 64 KiB.
  *
  * A block is larger than the request by at most an eighth, or 511 bytes, and is never split. Cached
  * memory in sizes that nobody asks for goes back to the driver when memory is short, and the driver
@@ -50,9 +59,9 @@ typedef struct acu_pool_options {
 /*
  * `keep`, while the device is idle: device memory cached beyond it goes back to the driver as soon
  * as nothing is in flight on the device. By default all is kept. ACU_KEEP_NONE keeps nothing. On
- * the software device its blocks are also no larger than the request, so that every access behind
- * the end of a buffer is detected, and every use of memory that was released before the device was
- * last idle.
+ * the software device its blocks are also no larger than the request, and temporaries do not share
+ * memory, so that every access behind the end of a buffer is detected, and every use of memory that
+ * was released before the device was last idle.
  *
  * Page-locked memory, and device memory if the driver has no pools, can only be given back by calls
  * that may wait for the device. So there it happens late: in the next allocation that must ask the

@@ -18,6 +18,7 @@
  *   enter.c     makes tasks of what is planned, and enters them
  *   tasks.c     cuts a plan, a flat list of nodes, into tasks
  *   edges.c     finds what comes before what inside a task
+ *   reuse.c     finds which temporaries of a task have the same memory, one after the other
  *   runs.c      finds which pieces of a task a graph can hold
  * order/: when a task's turn comes, and what a failure means
  *   submission.c  what all rooms need of submissions

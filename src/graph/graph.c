@@ -277,13 +277,24 @@ static acu_status look_for_memory(void *plan, uint64_t now)
     return ACU_OK;
 }
 
+/* The memory of a buffer, and of those that have it before; only this one is to be found behind
+ * its allocation, but a replay touches all of them. */
+static acu_status allocate_one(const acui_node *node)
+{
+    acu_buffer *buffer = node->u.alloc.buffer;
+    ACUI_TRY(acui_buffer_allocate_now(buffer, node->u.alloc.bytes));
+    while ((node = node->u.alloc.from))
+        acui_buffer_commit_before(node->u.alloc.buffer, buffer);
+    return ACU_OK;
+}
+
 static acu_status allocate(acui_task *task)
 {
     acui_plan *plan = &task->submission->plan;
     ACUI_TRY(acui_wait_until(look_for_memory, acui_next_of_any, plan, ACU_FOREVER));
     for (size_t i = 0; i < task->count; i++)
-        if (task->nodes[i]->kind == ACUI_NODE_ALLOC)
-            ACUI_TRY(acui_buffer_allocate_now(task->nodes[i]->u.alloc.buffer));
+        if (task->nodes[i]->kind == ACUI_NODE_ALLOC && !task->nodes[i]->u.alloc.passed_on)
+            ACUI_TRY(allocate_one(task->nodes[i]));
     for (acui_use *use = plan->uses; use; use = use->next)
         ACUI_TRY(acui_growth_await(use->buffer));
     for (uint32_t i = 0; i < task->body_count; i++)

@@ -8,10 +8,10 @@
 
 /* ---- getting ---- */
 
-acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream)
+acu_status acui_buffer_reserve(acu_buffer *buffer, size_t bytes, acu_stream *stream)
 {
     acu_pool *pool = acui_buffer_pool(buffer);
-    return pool ? acui_pool_get(pool, buffer->bytes, stream, &buffer->block) : ACU_ERR_NO_MEMORY;
+    return pool ? acui_pool_get(pool, bytes, stream, &buffer->block) : ACU_ERR_NO_MEMORY;
 }
 
 void acui_buffer_unreserve(acu_buffer *buffer)
@@ -28,11 +28,23 @@ void acui_buffer_commit(acu_buffer *buffer)
     atomic_store_explicit(&buffer->address, buffer->block->address, memory_order_release);
 }
 
-acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream)
+static acu_status allocate(acu_buffer *buffer, size_t bytes, acu_stream *stream)
 {
-    ACUI_TRY(acui_buffer_reserve(buffer, stream));
+    ACUI_TRY(acui_buffer_reserve(buffer, bytes, stream));
     acui_buffer_commit(buffer);
     return ACU_OK;
+}
+
+acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream)
+{
+    return allocate(buffer, buffer->bytes, stream);
+}
+
+void acui_buffer_commit_before(acu_buffer *earlier, const acu_buffer *buffer)
+{
+    CUdeviceptr address = atomic_load_explicit(&buffer->address, memory_order_relaxed);
+    earlier->passed_on = true;
+    atomic_store_explicit(&earlier->address, address, memory_order_release);
 }
 
 /* The allocation is work on the stream like any other: whatever uses the memory is ordered behind
@@ -59,7 +71,7 @@ static acu_status enter_allocation(acu_buffer *buffer, acu_stream *stream)
 
 /* Allocates on the stream for allocations, not from the cache. Whatever uses the memory is ordered
  * behind everything that this stream is behind. */
-ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
+ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer, size_t bytes)
 {
     acu_device *device = buffer->device;
     acu_stream *stream = buffer->kind == ACU_MEMORY_DEVICE ? device->alloc : NULL;
@@ -67,7 +79,7 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
     ACUI_TRY(acui_enter(device, &entered));
     if (stream)
         acui_lock_take(&stream->issue);
-    acu_status st = acui_buffer_allocate(buffer, stream);
+    acu_status st = allocate(buffer, bytes, stream);
     if (st == ACU_ERR_DEVICE_MEMORY || st == ACU_ERR_NO_MEMORY)
         acui_pool_count_failed(acui_buffer_pool(buffer));
     if (st == ACU_OK && buffer->block->fences.count)
@@ -82,23 +94,23 @@ ACUI_RARE static acu_status allocate_slowly(acu_buffer *buffer)
 }
 
 /* Allocates from the cache, if that has a block. */
-static inline bool allocate_cached(acu_buffer *buffer, acu_pool *pool)
+static inline bool allocate_cached(acu_buffer *buffer, size_t bytes, acu_pool *pool)
 {
-    buffer->block = acui_pool_take(pool, buffer->bytes, NULL);
+    buffer->block = acui_pool_take(pool, bytes, NULL);
     if (!buffer->block)
-        buffer->block = acui_pool_take_complete(pool, buffer->bytes, NULL);
+        buffer->block = acui_pool_take_complete(pool, bytes, NULL);
     if (!buffer->block)
         return false;
     acui_buffer_commit(buffer);
     return true;
 }
 
-acu_status acui_buffer_allocate_now(acu_buffer *buffer)
+acu_status acui_buffer_allocate_now(acu_buffer *buffer, size_t bytes)
 {
     acu_pool *pool = acui_buffer_pool(buffer);
     if (!pool)
         return ACU_ERR_NO_MEMORY;
-    return allocate_cached(buffer, pool) ? ACU_OK : allocate_slowly(buffer);
+    return allocate_cached(buffer, bytes, pool) ? ACU_OK : allocate_slowly(buffer, bytes);
 }
 
 acu_status acui_buffer_allocate_soon(acu_buffer *buffer)
@@ -106,7 +118,8 @@ acu_status acui_buffer_allocate_soon(acu_buffer *buffer)
     acu_pool *pool = acui_buffer_pool(buffer);
     if (!pool)
         return ACU_ERR_NO_MEMORY;
-    return allocate_cached(buffer, pool) ? ACU_OK : acui_growth_begin(pool, buffer);
+    return allocate_cached(buffer, buffer->bytes, pool) ? ACU_OK
+                                                        : acui_growth_begin(pool, buffer);
 }
 
 /* ---- giving back ---- */

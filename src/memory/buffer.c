@@ -78,7 +78,7 @@ static acu_status create(acu_device *device, acu_pool *pool, acu_memory_kind kin
     ACUI_TRY(buffer_new(device, bytes, kind, &b));
     if (pool)
         b->pool = acu_pool_retain(pool);
-    return finish(b, acui_buffer_allocate_now(b), buffer);
+    return finish(b, acui_buffer_allocate_now(b, bytes), buffer);
 }
 
 acu_status acui_buffer_soon(acu_pool *pool, size_t bytes, acu_buffer **buffer)

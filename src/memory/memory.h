@@ -39,6 +39,7 @@ struct acu_buffer {
     struct acui_pages *pages; /* wrapped host memory that acuda page-locked; counted */
     acu_user user;            /* of wrapped memory */
     bool read_only;           /* wrapped memory that was lent for reading */
+    bool passed_on;           /* its memory is another buffer's by now, which has the block */
     _Atomic(uint32_t) tensors; /* tensors over it; sole ownership requires 1 */
     _Atomic(uint32_t) lent;    /* those of them that are lent to callbacks of ops in flight, which
                                 * do not count there */
@@ -72,13 +73,15 @@ void acui_buffer_set_pool(acu_buffer *buffer, struct acu_pool *pool);
 /*
  * Allocate memory for a planned buffer, in the order of `stream`: the caller has entered the device
  * and holds the stream's issue lock. If there is none left: DEVICE_MEMORY, with the numbers. This
- * is possible in two steps: reserved memory may be given back (unreserve) until it is committed,
- * which gives the buffer its address.
+ * is possible in two steps: reserved memory, which may be larger than the buffer, may be given back
+ * (unreserve) until it is committed, which gives the buffer its address.
  */
 acu_status acui_buffer_allocate(acu_buffer *buffer, acu_stream *stream);
-acu_status acui_buffer_reserve(acu_buffer *buffer, acu_stream *stream);
+acu_status acui_buffer_reserve(acu_buffer *buffer, size_t bytes, acu_stream *stream);
 void acui_buffer_unreserve(acu_buffer *buffer);
 void acui_buffer_commit(acu_buffer *buffer);
+/* `earlier` has the memory of `buffer`, which has its address, before that one does. */
+void acui_buffer_commit_before(acu_buffer *earlier, const acu_buffer *buffer);
 
 /* Page-locked memory that does not exist (yet), so devices can not use it. */
 static inline bool acui_buffer_is_bare(const acu_buffer *buffer)
@@ -133,9 +136,9 @@ acu_status acui_shape_check(acu_shape shape, acu_dtype dtype, size_t *bytes);
 void acui_dense_strides(acu_shape shape, int64_t *strides);
 
 /* ---- allocate.c: between buffers and the pools that their memory comes from ---- */
-/* Allocate memory for a buffer outside of any submission. Blocks for page-locked memory that the
- * cache does not have. */
-acu_status acui_buffer_allocate_now(acu_buffer *buffer);
+/* Allocate memory for a buffer outside of any submission: so many bytes, or as many as it has.
+ * Blocks for page-locked memory that the cache does not have. */
+acu_status acui_buffer_allocate_now(acu_buffer *buffer, size_t bytes);
 /* Page-locked memory, which may exist only later (growth.c): never blocks. */
 acu_status acui_buffer_allocate_soon(acu_buffer *buffer);
 

@@ -25,6 +25,7 @@ acu_status acui_plan_tensor(acui_plan *plan, const acu_op *op, acu_device *devic
         return pooled == ACU_OK ? ACU_ERR_NO_MEMORY : pooled;
     }
     node->u.alloc.buffer = made->buffer;
+    node->u.alloc.bytes = made->buffer->bytes;
     acu_status status = acui_node_add_access(plan, node, made, ACU_WRITE);
     if (status == ACU_OK)
         *tensor = made;

@@ -222,6 +222,7 @@ static inline acui_node_access *new_access(acui_plan *plan, acui_node *node, acu
     if (!use)
         return NULL;
     acui_node_access *t = &node->accesses[node->access_count++];
+    use->accesses++;
     t->use = use;
     t->mode = mode;
     return t;

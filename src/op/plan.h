@@ -144,6 +144,7 @@ typedef struct acui_range {
 /* What was done with one buffer so far; used by the engine while it cuts the plan into tasks.
  * Transient. */
 typedef struct acui_history {
+    struct acui_made *made;     /* by a task; NULL: it has no part in reuse.c */
     const struct acui_task *task; /* the task that the list is about */
     acui_range *list;           /* what a later access must come behind: all writes, then all reads.
                                  * Transient, or: */
@@ -162,6 +163,7 @@ typedef struct acui_use {
     struct acui_use *next_returned; /* links the engine's list of those `returned` */
     acui_history *history;
     const struct acui_node_access *first; /* the first of its accesses; transient */
+    uint32_t accesses;    /* how many, of all nodes */
     bool returned;
 } acui_use;
 
@@ -261,7 +263,12 @@ struct acui_node {
     acu_device *device;  /* where it runs; for HOST, where its data is; held by the plan */
     acui_node_access *accesses; /* for a launch, transient */
     union {
-        struct { acu_buffer *buffer; } alloc;
+        struct {
+            acu_buffer *buffer;
+            size_t bytes;    /* of its memory, in which others may have been before; see reuse.c */
+            acui_node *from; /* the ALLOC of the one that had it right before; NULL: none */
+            bool passed_on;  /* another one has it later, and gets it for both */
+        } alloc;
         struct { acu_buffer *buffer; size_t offset, bytes; const void *data; } upload;
         struct { /* elements of 1, 2 or 4 bytes */
             acu_buffer *buffer;
@@ -425,6 +432,8 @@ acu_status acui_node_add_bytes(acui_plan *plan, acui_node *node, acu_buffer *buf
 void acui_plan_discard(acui_plan *plan, acui_values *values, size_t base);
 /* Release those tensors now, before somebody asks whether a tensor has a sole holder. */
 void acui_plan_release_discarded(acui_plan *plan);
+/* The same, and what ops yielded that nobody can get any more. */
+void acui_plan_release_unreachable(acui_plan *plan);
 /* All nodes are entered, or never will be: drop what was needed only for that. */
 void acui_plan_drop_transient(acui_plan *plan);
 /* Release what the nodes hold, then the nodes. */

@@ -276,6 +276,14 @@ void acui_plan_publish(acui_plan *plan, acui_fault *fault)
     }
 }
 
+void acui_plan_release_unreachable(acui_plan *plan)
+{
+    acui_plan_release_discarded(plan);
+    for (acu_op *op = plan->unpublished; op; op = op->rest->next_unpublished)
+        if (acui_object_refs(op) == 1) /* the list's */
+            acui_values_clear(&op->rest->values);
+}
+
 /* A launch that is planned, and is nobody else's: it is freed only after the device has its
  * work. */
 static inline bool is_spent(const acu_op *op)

@@ -73,6 +73,7 @@ static acu_status plan_memory(acui_plan *plan, const acu_op *op, const acu_tenso
     if (!node)
         return ACU_ERR_NO_MEMORY;
     node->u.alloc.buffer = buffer;
+    node->u.alloc.bytes = buffer->bytes;
     return acui_node_add_bytes(plan, node, buffer, acui_extent_range(0, buffer->bytes), ACU_WRITE);
 }
 

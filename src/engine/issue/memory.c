@@ -50,7 +50,7 @@ void acui_memory_expect(acui_task *task)
 
 static acu_buffer *wanted_by(const acui_node *node)
 {
-    if (node->kind != ACUI_NODE_ALLOC)
+    if (node->kind != ACUI_NODE_ALLOC || node->u.alloc.passed_on)
         return NULL;
     acu_buffer *buffer = node->u.alloc.buffer;
     /* An alternative needs it only if what it stands in for got none. */
@@ -76,7 +76,8 @@ static acui_node *behind_others(acui_task *task)
     for (size_t i = 0; i < task->count; i++) {
         acu_buffer *buffer = wanted_by(task->nodes[i]);
         if (buffer && any_waits_for(acui_buffer_pool(buffer)) &&
-            !acui_pool_never(acui_buffer_pool(buffer), buffer->bytes)) { /* else it fails anyway */
+            !acui_pool_never(acui_buffer_pool(buffer), task->nodes[i]->u.alloc.bytes)) {
+            /* else it fails anyway */
             acui_fail(ACU_ERR_DEVICE_MEMORY, "others wait for memory of the pool");
             return task->nodes[i];
         }
@@ -84,22 +85,30 @@ static acui_node *behind_others(acui_task *task)
     return NULL;
 }
 
+/* The reserved memory is the buffer's, and of those that have it before. */
+static void commit(acui_node *node)
+{
+    acu_buffer *buffer = node->u.alloc.buffer;
+    acui_buffer_commit(buffer);
+    while ((node = node->u.alloc.from))
+        acui_buffer_commit_before(node->u.alloc.buffer, buffer);
+}
+
 static acui_node *get_all(acui_task *task)
 {
     for (size_t i = 0; i < task->count; i++) {
-        acu_buffer *buffer = wanted_by(task->nodes[i]);
-        if (!buffer || acui_buffer_reserve(buffer, task->stream) == ACU_OK)
+        acui_node *node = task->nodes[i];
+        acu_buffer *buffer = wanted_by(node);
+        if (!buffer || acui_buffer_reserve(buffer, node->u.alloc.bytes, task->stream) == ACU_OK)
             continue;
         acu_error record = *acui_error();
         give_back(task, i);
         acui_error_restore(&record);
-        return task->nodes[i];
+        return node;
     }
-    for (size_t i = 0; i < task->count; i++) {
-        acu_buffer *buffer = wanted_by(task->nodes[i]);
-        if (buffer)
-            acui_buffer_commit(buffer);
-    }
+    for (size_t i = 0; i < task->count; i++)
+        if (wanted_by(task->nodes[i]))
+            commit(task->nodes[i]);
     task->memory.state = ACUI_MEMORY_SUPPLIED;
     return NULL;
 }
@@ -200,7 +209,8 @@ acui_use *acui_memory_issued(acui_task *task)
     acui_use *done = NULL;
     for (acui_use *use = s->plan.uses; use; use = use->next) {
         const acu_buffer *buffer = use->buffer;
-        if (!buffer || !buffer->block || use->returned || (s->order.hosts && is_pending(buffer)))
+        if (!buffer || !(buffer->block || buffer->passed_on) || use->returned ||
+            (s->order.hosts && is_pending(buffer)))
             continue;
         use->returned = true;
         use->next_returned = done;
@@ -349,7 +359,7 @@ bool acui_memory_may_wait(acui_task *task, const acui_node *node)
         task->memory.state = ACUI_MEMORY_PUT_OFF;
     acu_status status = acui_error()->status;
     if (status == ACU_ERR_DEVICE_MEMORY && task->memory.state != ACUI_MEMORY_LAST &&
-        !acui_pool_never(pool, buffer->bytes))
+        !acui_pool_never(pool, node->u.alloc.bytes))
         return true;
     if (status == ACU_ERR_DEVICE_MEMORY || status == ACU_ERR_NO_MEMORY)
         acui_pool_count_failed(pool);

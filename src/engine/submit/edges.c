@@ -42,11 +42,11 @@ static inline visit *visit_of(const finding *f, const acui_node *node)
 /* ---- one edge ---- */
 
 /* One edge more: the first is stored in the node itself. */
-ACUI_RARE static bool put_more(const finding *f, acui_node *node, acui_node *before)
+ACUI_RARE static bool put_more(acui_arena *lasting, acui_node *node, acui_node *before)
 {
     uint32_t n = node->before_count;
     if ((n & (n - 1)) == 0) { /* full: 1, 2, 4, ... */
-        acui_node **grown = ACUI_ARENA_ARRAY(f->lasting, acui_node *, 2 * (size_t)n);
+        acui_node **grown = ACUI_ARENA_ARRAY(lasting, acui_node *, 2 * (size_t)n);
         if (!grown)
             return false;
         memcpy(grown, acui_node_before(node), n * sizeof *grown);
@@ -54,6 +54,18 @@ ACUI_RARE static bool put_more(const finding *f, acui_node *node, acui_node *bef
     }
     node->before.more[n] = before;
     node->before_count++;
+    return true;
+}
+
+bool acui_put_edge(acui_task *task, acui_node *node, acui_node *before)
+{
+    for (uint32_t i = 0; i < node->before_count; i++)
+        if (acui_node_before(node)[i] == before)
+            return true;
+    if (node->before_count > 0)
+        return put_more(&task->submission->plan.arena, node, before);
+    node->before.one = before;
+    node->before_count = 1;
     return true;
 }
 
@@ -66,7 +78,7 @@ static inline bool add_edge(const finding *f, acui_node *node, acui_node *before
     if (!m->follower)
         m->follower = node;
     if (node->before_count > 0)
-        return put_more(f, node, before);
+        return put_more(f->lasting, node, before);
     node->before.one = before;
     node->before_count = 1;
     return true;

@@ -59,8 +59,12 @@ acu_status acui_stream_used(acu_stream *stream, const acu_arg *arg, acu_site sit
 acu_status acui_make_tasks(acui_submission *submission, acui_task **tasks);
 void acui_drop_tasks(acui_task *tasks); /* a list that was never entered */
 
-/* ---- edges.c, runs.c: false for lack of memory ---- */
+/* ---- edges.c, reuse.c, runs.c: false for lack of memory ---- */
 bool acui_find_edges(acui_task *task);
+/* Put the node right behind another one. */
+bool acui_put_edge(acui_task *task, acui_node *node, acui_node *before);
+/* Which temporaries of the task have the memory of others, once these are done with. */
+bool acui_reuse_memory(acui_task *task);
 bool acui_cut_runs(acui_task *task);
 
 /* ---- standalone.c ---- */

@@ -171,7 +171,7 @@ static bool lay_out(acui_task *task)
         return true; /* a refused part is half planned, and never runs */
     if (task->makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
-    return task->body && acui_find_edges(task) && acui_cut_runs(task);
+    return task->body && acui_find_edges(task) && acui_reuse_memory(task) && acui_cut_runs(task);
 }
 
 acu_status acui_make_tasks(acui_submission *s, acui_task **tasks)
