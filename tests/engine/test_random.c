@@ -57,6 +57,7 @@ typedef struct machine {
     bool lossy;  /* calls may fail and devices may be lost: whatever can be read is right all the
                   * same */
     acu_kernel *steps[2], *tiles[2];
+    acu_pool *pools[2]; /* that keep their memory, also with SOFTCUDA_EXACT */
     acu_policy *policies[POLICIES];
     acu_stream *streams[STREAMS], *own[THREADS]; /* these for one program each */
 } machine;
@@ -899,6 +900,92 @@ static void do_shared(program *p)
     }
 }
 
+/* ---- temporaries, enough of them that they are worth having the same memory in turn ---- */
+
+enum { ROWS = 32, MADE = 16, UNION = ROWS * N };
+
+/* Tensors of u32 [ROWS, N] that are made of others; the program holds each op until `release`. */
+typedef struct temporaries {
+    program *p;
+    acu_tensor *x;
+    acu_device *device;
+    acu_op *ops[MADE];
+    uint32_t (*model)[UNION];
+    int count;
+} temporaries;
+
+/* One more, of two that there are; or of the tensor, if there is none. */
+static acu_op *make_temporary(temporaries *t, const uint32_t *x)
+{
+    program *p = t->p;
+    uint32_t *to = t->model[t->count], c = (uint32_t)below(p, 1000);
+    if (t->count == 0 || below(p, 4) == 0) {
+        for (int i = 0; i < UNION; i++)
+            to[i] = x[i % N] + (uint32_t)(i / N) * c;
+        acu_op *rows = acu_reshape(acu_arange(ACU_U32, 0, ROWS, 1), ACU_SHAPE(ROWS, 1));
+        return acu_add(acu_mul(acu_on(t->device, rows), acu_u32(c)), t->x);
+    }
+    /* Mostly the latest ones, so that there are chains. */
+    int a = below(p, 3) ? t->count - 1 : (int)below(p, (uint64_t)t->count);
+    int b = (int)below(p, (uint64_t)t->count);
+    uint64_t way = below(p, 4);
+    for (int i = 0; i < UNION; i++)
+        to[i] = way == 0   ? t->model[a][i]
+                : way == 1 ? t->model[a][i] * c
+                           : t->model[a][i] + t->model[b][i];
+    acu_op *op = acu_op_retain(t->ops[a]);
+    return way == 0   ? acu_dup(op)
+           : way == 1 ? acu_mul(op, acu_u32(c))
+                      : acu_add(op, acu_op_retain(t->ops[b]));
+}
+
+static void release_temporaries(temporaries *t)
+{
+    while (t->count > 0)
+        acu_op_release(t->ops[--t->count]);
+}
+
+/* A row of temporary `which` goes to tensor z. */
+static void submit_row(temporaries *t, int place, int a, int z, int which, bool whole)
+{
+    program *p = t->p;
+    int row = (int)below(p, ROWS);
+    forget(p);
+    reads(p, 0, place, a, 0, N);
+    writes(p, 0, place, z, 0, N);
+    memcpy(p->model[place][z], &t->model[which][row * N], sizeof p->model[place][z]);
+    acu_op *op = acu_op_retain(t->ops[which]);
+    op = acu_copy(tensor_at(p, place, z), acu_select(op, 0, row));
+    if (whole) /* the submission yields it, too */
+        op = acu_zip(op, acu_op_retain(t->ops[which]));
+    if (which == t->count - 1 && below(p, 2))
+        release_temporaries(t);
+    acu_pool *pool = p->m->pools[device_of(p, place)];
+    submit(p, pool ? acu_with_pool(pool, op) : op, device_of(p, place) == 0);
+}
+
+/* The last one, whose parts may be nobody else's; if they are, another one is read later: it keeps
+ * what it yielded. */
+static void do_temporaries(program *p)
+{
+    int place = (int)below(p, 2), z, a, y = (int)below(p, TENSORS);
+    two_of(p, &z, &a);
+    temporaries t = {.p = p,
+                     .x = tensor_at(p, place, a),
+                     .device = p->m->devices[device_of(p, place)],
+                     .model = malloc(MADE * sizeof *t.model)};
+    int count = 4 + (int)below(p, MADE - 3);
+    for (; t.count < count; t.count++)
+        t.ops[t.count] = make_temporary(&t, p->model[place][a]);
+    submit_row(&t, place, a, z, count - 1, below(p, 4) == 0);
+    if (t.count && y != a && y != z && p->step + 1 < STEPS) {
+        p->step++;
+        submit_row(&t, place, a, y, (int)below(p, (uint64_t)count), false);
+    }
+    release_temporaries(&t);
+    free(t.model);
+}
+
 /* The last op runs whatever becomes of the rest, and of the submission. */
 static void do_finally(program *p)
 {
@@ -1626,7 +1713,7 @@ static void do_any(program *p)
         do_finally,  do_many,   do_many,        do_pass,  do_pass,    do_tree,        do_tree,
         do_tree,     do_group,  do_cache,       do_inner, do_use,     do_grids,       do_grids,
         do_grids,    do_module, do_fill_grid,   do_wait,  do_look,    do_capture,     do_lend,
-        do_exchange, do_stream_wait, do_graph_of_result,
+        do_exchange, do_stream_wait, do_graph_of_result, do_temporaries, do_temporaries,
     };
     forget(p);
     all[below(p, sizeof all / sizeof all[0])](p);
@@ -1853,6 +1940,8 @@ static void open_machine(machine *m, uint64_t seed)
         assert_works(acu_open(&options, &m->devices[i]));
         m->steps[i] = test_kernel(m->devices[i], test_random_ptx, "step");
         m->tiles[i] = test_kernel(m->devices[i], test_random_ptx, "tiles");
+        acu_pool_options pool = {.size = sizeof pool, .keep = ACU_KEEP_ALL};
+        assert_works(acu_pool_create(m->devices[i], &pool, &m->pools[i]));
         if (test_below(&random, 3) == 0)
             assert_works(acu_graph_cache_limit(m->devices[i], (uint32_t)test_below(&random, 3)));
     }
@@ -1895,6 +1984,7 @@ static void close_machine(machine *m)
     for (int i = 0; i < m->count; i++) {
         acu_kernel_release(m->steps[i]);
         acu_kernel_release(m->tiles[i]);
+        acu_pool_release(m->pools[i]);
         acu_status st = acu_close(m->devices[i]);
         assert_true(st == ACU_OK || (m->lossy && st == ACU_ERR_DEVICE_LOST));
     }
