@@ -159,7 +159,6 @@ typedef enum acui_way {
  *   prompt           acui_enter_tasks             any               never
  *   binds            take_in                      whoever has it    its kernels are bound
  *   sound            acui_enter_tasks; find_sound whoever has it    it has to wait
- *   order.failed     acui_task_fail, and others   order lock        never
  *   order.awaited    publish_one                  who issues it     never
  *   memory.expected  acui_memory_expect           whoever has it    never
  */
@@ -212,9 +211,9 @@ struct acui_task {
         _Atomic(uint32_t) pending;
         uint8_t backlog;  /* 1 + its epoch in the stream's backlog; 0: it is not in it */
         uint8_t course;   /* an acui_course */
-        bool failed;      /* it is not issued, or not completely */
         bool awaited;     /* when its signal was made, some follower waited until it is over */
-        acui_fault *fault; /* why it failed; NULL also for lack of memory */
+        acui_fault *fault; /* why it failed: it is not issued, or not completely; NULL: it has
+                            * not */
     } order;
 
     struct { /* admit.c; whoever has it */
@@ -285,11 +284,9 @@ typedef enum acui_planned {
  *   flag                   set by                    read by
  *   asked.warm             acui_submission_new       any
  *   planning.*             the thread that plans     that thread
- *   order.failed           acui_children_note        order lock
  *   order.sealed           acui_enter_nodes          order lock
  *   order.hosts            acui_enter_tasks          order lock
  *   order.makes            acui_enter_tasks          any
- *   given_up               acui_give_up              any: acui_gave_up
  */
 struct acui_submission {
     acui_plan plan; /* first: acui_enter_nodes finds the submission by its plan */
@@ -313,18 +310,17 @@ struct acui_submission {
     acui_lane *lanes; /* fixed, like their number, once the future is given out */
     uint32_t lane_count;
     /* Cancelled, or too late: the future has its outcome; what is not issued yet never will be. */
-    _Atomic(bool) given_up; /* release store, acquire load; publishes `given_up_fault` */
+    _Atomic(acui_fault *) given_up; /* why; release store, acquire load */
     acui_lane first_lane; /* room for the first; most have no other */
     acui_task *first_task, *last_task; /* order lock, from when some are entered */
 
     struct { /* by the thread that plans, for itself */
         acui_submission *outer; /* the one whose `then` submitted this one; NULL: none */
         acui_node *entered;     /* the last node that belongs to a task */
-        acui_fault *out_of_order_fault; /* why it is: NULL also for lack of memory */
+        acui_fault *out_of_order; /* why a part of it could not be entered when that was due: so it
+                                   * will be refused */
         struct acui_task_index *index;  /* of find.c; transient; NULL: not needed so far */
         uint8_t stage;     /* an acui_planned */
-        bool out_of_order; /* a part of it could not be entered when that was due: so it will be
-                            * refused */
         bool shares;       /* some task made so far is in a child */
         bool serial;       /* its policy has one stream: branches run in order too */
     } planning;
@@ -335,10 +331,8 @@ struct acui_submission {
     } memory;
 
     struct { /* order lock */
-        acui_fault *fault; /* of the first failure; NULL also for lack of memory */
-        acu_status status; /* of that */
+        acui_fault *fault; /* the first failure; NULL: none */
         uint32_t to_issue; /* tasks for devices that are neither issued nor over */
-        bool failed;
         bool sealed; /* no more tasks will be entered */
         bool hosts;  /* some task is host work */
         _Atomic(bool) makes; /* some task has a prologue; also read without; relaxed */
@@ -348,7 +342,6 @@ struct acui_submission {
     /* Its last signal, if it has one lane only; flight lock of that device. If it has several,
      * nobody asks, and each of their devices writes it: so relaxed. */
     _Atomic(uint64_t) last_number;
-    acui_fault *given_up_fault; /* why it is given up; NULL for lack of memory */
 };
 
 static inline bool acui_submission_makes(const acui_submission *submission)
@@ -360,7 +353,8 @@ static inline uint32_t acui_task_pending(const acui_task *task)
     return atomic_load_explicit(&task->order.pending, memory_order_relaxed);
 }
 
-static inline bool acui_gave_up(const acui_submission *submission)
+/* Why it was given up; NULL: it was not. */
+static inline acui_fault *acui_gave_up(const acui_submission *submission)
 {
     return atomic_load_explicit(&submission->given_up, memory_order_acquire);
 }

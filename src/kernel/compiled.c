@@ -198,10 +198,8 @@ static acu_status join(entry *e, acu_code **code)
     while (e->running)
         pthread_cond_wait(&memory.done, &memory.lock);
     acu_status st = e->status;
-    if (st != ACU_OK && e->fault)
+    if (st != ACU_OK)
         acui_error_restore(&e->fault->error);
-    else if (st != ACU_OK)
-        acui_fail(st, "out of host memory, also for saying more");
     *code = acu_code_retain(e->code);
     if (--e->waiting == 0 && e->gone)
         free_entry(e);

@@ -156,7 +156,7 @@ static acu_status find(acu_kernel *k)
 
 void acui_kernel_bind(acu_kernel *k, const acu_module *failed)
 {
-    acu_status st = failed ? acui_load_failure(failed->fault) : find(k);
+    acu_status st = failed ? acui_error_restore(&failed->fault->error) : find(k);
     pthread_mutex_lock(&k->lock);
     if (st == ACU_OK)
         st = acui_declared_check(k);
@@ -215,7 +215,7 @@ acu_status acu_kernel_poll(acu_kernel *kernel)
     case ACUI_LOADING:
         return ACU_NOT_READY;
     default:
-        return acui_load_failure(kernel->fault);
+        return acui_error_restore(&kernel->fault->error);
     }
 }
 

@@ -159,8 +159,6 @@ void acui_module_end(acu_module *module, acu_status status);
 /* acui_module_end for a caller that loads it itself: on success the module becomes *result, else it
  * is released. Returns the status. */
 acu_status acui_module_finish(acu_module *module, acu_status status, acu_module **result);
-/* Restore the record of a load that failed; NULL: there was no memory for it. */
-acu_status acui_load_failure(const acui_fault *fault);
 
 /* ---- kernel.c ---- */
 /* Bind the handle to its function or, unless `failed` is NULL, to the failure of that module. */

@@ -14,15 +14,6 @@
 
 #include <string.h>
 
-/* ---- failures that are told later ------------------------------------------------------------ */
-
-acu_status acui_load_failure(const acui_fault *fault)
-{
-    if (fault)
-        return acui_error_restore(&fault->error);
-    return acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
-}
-
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static void module_free(acu_module *module)
@@ -144,7 +135,7 @@ acu_status acu_module_poll(acu_module *module)
         return ACU_NOT_READY;
     default:
         acui_error_keep_log(module->said);
-        return acui_load_failure(module->fault);
+        return acui_error_restore(&module->fault->error);
     }
 }
 

@@ -244,7 +244,7 @@ acu_status acu_kernel_declare(acu_kernel *kernel, const char *signature)
     acui_load_state state = acui_kernel_state(kernel);
     acu_status st = state == ACUI_LOADING  ? declare_early(kernel, signature)
                     : state == ACUI_LOADED ? declare(kernel, signature)
-                                           : acui_load_failure(kernel->fault);
+                                           : acui_error_restore(&kernel->fault->error);
     pthread_mutex_unlock(&kernel->lock);
     return st;
 }

@@ -7,14 +7,14 @@
 #include <string.h>
 
 /* Whether the entry has no consequences any more. A complete point need not be marked OVER yet; one
- * that failed on the way to the device says so in `failed` while it is still ISSUED. */
+ * that failed on the way to the device has its `fault` while it is still ISSUED. */
 static bool forgettable(const acui_access *access)
 {
     const acui_point *point = access->point;
     bool over = point->state == ACUI_POINT_OVER ||
                 (point->state == ACUI_POINT_ISSUED &&
                  acui_stream_passed(point->stream, point->number));
-    return over && !(access->write && point->failed);
+    return over && !(access->write && point->fault);
 }
 
 #define NEWEST 16 /* reads with which a read is compared */

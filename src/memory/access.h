@@ -36,17 +36,20 @@ typedef enum acui_point_state {
     ACUI_POINT_OVER     /* complete, or failed with `fault` */
 } acui_point_state;
 
-/* A failure that several futures may have to report; reference-counted. */
+/* A failure that several futures may have to report; reference-counted. Whatever has one has
+ * failed. */
 typedef struct acui_fault {
     _Atomic(uint32_t) refs;
     acu_error error;
 } acui_fault;
-acui_fault *acui_fault_new(const acu_error *error); /* NULL: no memory; see
-                                                     * acui_fault_retain(NULL) */
-/* For those to whom NULL means that nothing failed: without memory, a fault that says so. */
-acui_fault *acui_fault_ensure(const acu_error *error);
-acui_fault *acui_fault_retain(acui_fault *fault);
+acui_fault *acui_fault_no_memory(void); /* one that says so; needs none itself */
+acui_fault *acui_fault_new(const acu_error *error); /* without memory, that one */
+acui_fault *acui_fault_retain(acui_fault *fault); /* NULL stays NULL */
 void acui_fault_release(acui_fault *fault);
+static inline acu_status acui_fault_status(const acui_fault *fault) /* NULL: ACU_OK */
+{
+    return fault ? fault->error.status : ACU_OK;
+}
 
 /* Bytes of a buffer, in a list. The buffer is only compared. */
 typedef struct acui_piece {
@@ -75,9 +78,8 @@ typedef struct acui_point {
     const char *file;       /* where the program wrote its first operation; may be NULL */
     int line;
     bool conditional;       /* it may be passed over: then what it was to write stays as it was */
-    bool failed;            /* what it was to write is not valid; */
+    acui_fault *fault;      /* it failed: what it was to write is not valid; */
     acui_piece *spoiled;    /* ... only these bytes of it, because it was passed over. NULL: all */
-    acui_fault *fault;      /* why; NULL also if there was no memory for the reason */
     void *followers;        /* for the engine: tasks that wait for a change of state, */
     uint64_t owner;         /* ... and the number of the submission that it is a part of; 0: none */
     struct acui_point *next_dead;

@@ -136,7 +136,6 @@ static void end(acui_growth *g, acu_status status)
         atomic_store_explicit(&g->buffers[i]->address, g->buffers[i]->block->address,
                               memory_order_release);
     acui_order_lock(g->point->home);
-    g->point->failed = status != ACU_OK;
     g->point->fault = fault;
     acui_order_unlock(g->point->home);
     tell(g);

@@ -8,25 +8,24 @@
 
 /* ---- faults ---------------------------------------------------------------------------------- */
 
+acui_fault *acui_fault_no_memory(void)
+{
+    static acui_fault fault = {/* its own reference keeps it */
+                               .refs = 1,
+                               .error = {.status = ACU_ERR_NO_MEMORY,
+                                         .device = -1,
+                                         .message = "out of host memory, also for saying more"}};
+    return acui_fault_retain(&fault);
+}
+
 acui_fault *acui_fault_new(const acu_error *error)
 {
     acui_fault *fault = ACUI_NEW(acui_fault);
     if (!fault)
-        return NULL;
+        return acui_fault_no_memory();
     atomic_store_explicit(&fault->refs, 1, memory_order_relaxed);
     fault->error = *error;
     return fault;
-}
-
-acui_fault *acui_fault_ensure(const acu_error *error)
-{
-    static acui_fault none = {/* its own reference keeps it */
-                              .refs = 1,
-                              .error = {.status = ACU_ERR_NO_MEMORY,
-                                        .device = -1,
-                                        .message = "out of host memory, also for saying more"}};
-    acui_fault *fault = acui_fault_new(error);
-    return fault ? fault : acui_fault_retain(&none);
 }
 
 acui_fault *acui_fault_retain(acui_fault *fault)
@@ -64,7 +63,7 @@ static const acui_piece *find_piece(const acui_piece *piece, const acu_buffer *b
 bool acui_point_spoils(const acui_point *point, const acu_buffer *buffer,
                        const acui_extent *extent)
 {
-    return point->failed && (!point->spoiled || find_piece(point->spoiled, buffer, extent));
+    return point->fault && (!point->spoiled || find_piece(point->spoiled, buffer, extent));
 }
 
 static bool add_piece(acui_point *point, const acu_buffer *buffer, acui_extent extent)

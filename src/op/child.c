@@ -89,10 +89,8 @@ void acui_child_refuse(acui_plan *plan, acui_child *child)
     acui_fault *fault = acui_fault_new(acui_error());
     acui_homes homes = acui_order_lock_all_of(&plan->homes);
     plan->refused = plan->fails = child->refused = true;
-    if (!child->failed) {
-        child->failed = true;
+    if (!child->fault)
         child->fault = acui_fault_retain(fault);
-    }
     acui_order_unlock(homes);
     acui_fault_release(fault);
 }
@@ -391,11 +389,11 @@ bool acui_child_each_point(const acui_child *child, acui_point_fn fn, void *cont
 
 /* ---- failures ---- */
 
-bool acui_child_is_refused(const acui_plan *plan, const acui_child *child)
+const acui_child *acui_child_refused(const acui_plan *plan, const acui_child *child)
 {
     while (plan->refused && child && !child->refused)
         child = child->outer;
-    return plan->refused && child;
+    return plan->refused ? child : NULL;
 }
 
 const acui_child *acui_child_other(const acui_child *child)
@@ -410,7 +408,7 @@ bool acui_child_is_spared(const acui_child *child, bool decides)
 {
     const acui_child *other = acui_child_other(child);
     if (other && decides) {
-        if (!other->tried->failed)
+        if (!other->tried->fault)
             return true;
         other = acui_child_other(other->outer);
     }
@@ -440,10 +438,9 @@ bool acui_child_fail(acui_child *child, acui_fault *fault)
     const acui_child *bound = child;
     bool ended = false;
     for (; child && !ended; child = child->parent) {
-        ended = child->failed || ends_at(child, &bound); /* those around it were told before */
-        if (child->failed || (ended && child->kind == ACUI_CHILD_ELSE))
+        ended = child->fault || ends_at(child, &bound); /* those around it were told before */
+        if (child->fault || (ended && child->kind == ACUI_CHILD_ELSE))
             continue;
-        child->failed = true;
         child->fault = acui_fault_retain(fault);
     }
     return !ended;

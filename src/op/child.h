@@ -62,10 +62,9 @@ struct acui_child {
     acui_child *domain;  /* the innermost one around it that is not SHARED, itself included; NULL:
                           * the submission. That fails with it */
     bool refused;        /* could not be planned: none of it runs */
-    bool failed;         /* something in it failed: fault is the first */
     bool stopped;        /* TRY: a failure elsewhere came first and kept some of it from starting;
                           * the alternative is not for that */
-    acui_fault *fault;   /* retained; NULL also if there was no memory for it */
+    acui_fault *fault;   /* the first failure of something in it; retained; NULL: none */
     const acui_child *tried; /* ELSE: what it stands in for */
     _Atomic(uint8_t) turn;   /* ELSE: an acui_turn; written under the order lock; relaxed */
     acui_usage *uses;        /* SHARED, FINALLY: of others, by it; under the lock of the counts */
@@ -192,9 +191,9 @@ static inline bool acui_child_is_within(const acui_child *child, const acui_chil
         child = child->parent;
     return !outer || child == outer;
 }
-/* Whether it, or one with which it stops, could not be planned. Under the order lock, or on the
- * planning thread. */
-bool acui_child_is_refused(const acui_plan *plan, const acui_child *child);
+/* The one that could not be planned: itself, or one with which it stops; NULL: none. Under the
+ * order lock, or on the planning thread. */
+const acui_child *acui_child_refused(const acui_plan *plan, const acui_child *child);
 /* The innermost alternative that it stops with; NULL: it runs whatever fails. */
 const acui_child *acui_child_other(const acui_child *child);
 /* Whether it is passed over as an alternative has no turn; `decides`: the node that finds out is
@@ -202,7 +201,7 @@ const acui_child *acui_child_other(const acui_child *child);
 bool acui_child_is_spared(const acui_child *child, bool decides);
 /* Whether a failure in it stops before `end`, which is around it (NULL: the submission). */
 bool acui_child_is_caught(const acui_child *child, const acui_child *end);
-/* Note a failure (`fault` may be NULL for lack of memory) in the child and those around it, up to
+/* Note a failure in the child and those around it, up to
  * whatever catches it; true: nothing does, and the submission fails. Order lock. */
 bool acui_child_fail(acui_child *child, acui_fault *fault);
 

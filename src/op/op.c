@@ -115,8 +115,6 @@ acu_op *acui_op_failed(const acui_op_class *class, acu_site site)
     if (op == &oom_op)
         return op;
     op->u.fault = acui_fault_new(&error);
-    if (!op->u.fault)
-        return acui_op_abandon(op);
     return acui_op_call(op, class->name);
 }
 

@@ -203,8 +203,7 @@ typedef struct acui_stage {
     struct acui_stage *next;
     struct acui_task *task;
     uint32_t inside;  /* helper threads that work on it */
-    bool failed;
-    struct acui_fault *fault;
+    struct acui_fault *fault; /* NULL: it has not failed */
     uint64_t chunk, slot_bytes; /* fixed when the copy starts, like `slots`; a chunk fits into a
                                  * slot */
     uint32_t slots;

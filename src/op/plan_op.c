@@ -198,7 +198,7 @@ static void keep_result(acui_plan *plan, acu_op *op, acu_status status, acui_val
         return;
     }
     op->rest->planner = NULL;
-    op->rest->fault = acui_fault_ensure(acui_error());
+    op->rest->fault = acui_fault_new(acui_error());
     pthread_cond_broadcast(&share_changed);
 }
 

@@ -115,12 +115,10 @@ static acu_status replace_all(acui_plan *plan, acu_op *op, acu_device *fallback,
 
 bool acui_rescue_wanted(const acu_op *op, const acui_fault *fault)
 {
-    static const acu_error none = {
-        .status = ACU_ERR_NO_MEMORY, .device = -1, .message = "out of host memory"};
     if (!op->u.rescue.fn)
         return true;
     acui_callback_enter();
-    bool wanted = op->u.rescue.fn(op->user.data, fault ? &fault->error : &none);
+    bool wanted = op->u.rescue.fn(op->user.data, &fault->error);
     return acui_callback_leave_failed("acu_or_else_if") == ACU_OK && wanted;
 }
 
@@ -186,8 +184,6 @@ static const acu_error *keep_record(acui_plan *plan)
 static acu_status plan_instead(acui_plan *plan, acu_op *op, acu_device *fallback, acui_child *tried,
                                const acu_error *before, acui_values *values)
 {
-    if (!tried->fault)
-        return acui_fail(ACU_ERR_NO_MEMORY, "no memory to say why an op can not be run");
     if (!acui_rescue_wanted(op, tried->fault))
         return acui_error_restore(&tried->fault->error);
     acu_status status = acui_plan_op(plan, acui_op_take_input(op, 1), fallback, values);

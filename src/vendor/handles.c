@@ -25,7 +25,7 @@ struct acui_handles {
     acui_point *point;  /* pending while it is LOADING */
     _Atomic(int) state; /* acui_load_state; stored with release, loaded with acquire: publishes the
                          * library and `fault` */
-    acui_fault *fault;  /* why it FAILED; NULL also if there was no memory for it */
+    acui_fault *fault;  /* why it FAILED */
     pthread_mutex_t lock;  /* guards what follows; only the loader's lock is taken under it */
     pthread_cond_t given;  /* a handle is free */
     void *free[MOST];
@@ -383,7 +383,7 @@ void acui_handles_wait(acui_handles *h)
 
 acu_status acui_handles_status(const acui_handles *h)
 {
-    return state_of(h) == ACUI_LOADED ? ACU_OK : acui_load_failure(h->fault);
+    return state_of(h) == ACUI_LOADED ? ACU_OK : acui_error_restore(&h->fault->error);
 }
 
 acu_status acu_vendor_load(acu_device *device, acu_vendor vendor)

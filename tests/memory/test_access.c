@@ -49,7 +49,8 @@ static void over(acui_point *point, bool failed)
 {
     acui_order_lock(HOME);
     point->state = ACUI_POINT_OVER;
-    point->failed = failed;
+    acui_fault_release(point->fault);
+    point->fault = failed ? acui_fault_no_memory() : NULL;
     acui_order_unlock(HOME);
 }
 
@@ -257,8 +258,11 @@ static void faults_are_counted(void **state)
     acui_fault_release(NULL);
     assert_null(acui_fault_retain(NULL));
     acu_debug_fail_alloc(1, false);
-    assert_null(acui_fault_new(&error));
+    fault = acui_fault_new(&error); /* says that there is no memory */
     acu_debug_fail_alloc(0, false);
+    assert_int_equal(acui_fault_status(fault), ACU_ERR_NO_MEMORY);
+    acui_fault_release(fault);
+    assert_int_equal(acui_fault_status(NULL), ACU_OK);
 }
 
 /* Column `from` to `to` of a matrix with ten rows of ten bytes. */

@@ -116,12 +116,12 @@ static void move_point(world *w, int i)
     if (p->state == ACUI_POINT_PENDING && test_below(&w->random, 4) == 0 &&
         all_behind(w, i, true)) {
         p->state = ACUI_POINT_OVER; /* failed, or work of the host */
-        p->failed = test_below(&w->random, 2) == 0;
+        p->fault = test_below(&w->random, 2) == 0 ? acui_fault_no_memory() : NULL;
     } else if (p->state == ACUI_POINT_PENDING && all_behind(w, i, false)) {
         p->stream = w->streams[test_below(&w->random, STREAMS)];
         p->number = ++p->stream->issued;
         p->state = ACUI_POINT_ISSUED;
-        p->failed = test_below(&w->random, 8) == 0;
+        p->fault = test_below(&w->random, 8) == 0 ? acui_fault_no_memory() : NULL;
     } else if (p->state == ACUI_POINT_ISSUED && all_behind(w, i, true)) {
         /* All points that are on the stream before it have to be over as well. */
         for (int k = 0; k < w->count; k++)
@@ -166,7 +166,7 @@ static void check_told(world *w, const told *t, const set *order, const set *dat
         if (set_has(&t->any, i))
             imply(w, &implied, i);
     for (int i = 0; i < w->count; i++) {
-        bool failed = is_over(w, i) && w->points[i]->failed;
+        bool failed = is_over(w, i) && w->points[i]->fault;
         if (set_has(order, i) && !is_over(w, i) && !set_has(&implied, i))
             complain(w, i, "is not told, and not implied");
         if (set_has(data, i) && (!is_over(w, i) || failed) && !set_has(&t->data, i))

@@ -317,7 +317,8 @@ static void add_second(void) { add_task(1); }
 static void add_two_first(void) { add_task(0), add_task(1); }
 static void give_up(void)
 {
-    atomic_store_explicit(&submissions[0].given_up, true, memory_order_release);
+    static acui_fault why;
+    atomic_store_explicit(&submissions[0].given_up, &why, memory_order_release);
     acui_lock_take(&queue->lock);
     for (uint32_t i = 0; i < queue->count; i++)
         in_time |= queue->tasks[i].task == &tasks[0];

@@ -77,10 +77,14 @@ bool acui_future_is_held_up(acu_future *future)
 }
 
 /* Only once, as for a future, whoever gives it up. */
+static acui_fault faults[MEMBERS], behind = {.refs = 1};
+
 static void end(int i, acu_status status)
 {
     if (atomic_fetch_add(&ended[i], 1) > 0)
         return;
+    faults[i] = (acui_fault){.refs = 99, .error.status = status};
+    futures[i].fault = &faults[i];
     futures[i].status = status;
     acui_group_done(&all[i].notice);
     told++;
@@ -124,7 +128,7 @@ static void fail_behind(void)
     acu_status status = ACU_ERR_DEPENDENCY;
     if (!ended[0])
         return;
-    acui_fault_release(acui_group_outcome(&all[1].notice, &status, NULL));
+    acui_fault_release(acui_group_outcome(&all[1].notice, &status, &behind));
     end(1, status);
 }
 
@@ -132,7 +136,7 @@ static void fail_behind(void)
 static void fail_alone(void)
 {
     acu_status status = ACU_ERR_DEPENDENCY;
-    acui_fault_release(acui_group_outcome(&all[1].notice, &status, NULL));
+    acui_fault_release(acui_group_outcome(&all[1].notice, &status, &behind));
     end(1, status);
 }
 

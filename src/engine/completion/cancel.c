@@ -22,11 +22,10 @@
 
 /* ---- giving up ---- */
 
-/* Release, to acui_gave_up: whoever sees it sees the fault. */
+/* Release, to acui_gave_up: whoever sees the fault may read it. */
 void acui_give_up(acui_submission *s, acui_fault *fault)
 {
-    s->given_up_fault = acui_fault_retain(fault);
-    atomic_store_explicit(&s->given_up, true, memory_order_release);
+    atomic_store_explicit(&s->given_up, acui_fault_retain(fault), memory_order_release);
     acui_children_unwanted(&s->plan);
 }
 

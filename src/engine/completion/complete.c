@@ -41,12 +41,11 @@ static acui_task *over(acui_task *task)
         task->submission->order.to_issue--;
     acui_backlog_drop(task);
     point->stream = NULL;
-    point->failed = task->order.failed;
     if (!point->fault)
         point->fault = acui_fault_retain(task->order.fault);
     point->state = ACUI_POINT_OVER;
     acui_task *freed = acui_free_followers(point, true);
-    bool ran = task->number && !task->order.failed;
+    bool ran = task->number && !task->order.fault;
     acui_order_unlock(homes);
 
     freed = acui_join_tasks(acui_leave_gates(task), freed);
@@ -106,11 +105,11 @@ void acui_submission_close(acui_submission *s)
     bool waited = future && future->how.waited && submitted;
     s->future = NULL;
     if (submitted)
-        acui_count_done(s->order.failed || acui_gave_up(s));
+        acui_count_done(s->order.fault || acui_gave_up(s));
     if (submitted)
         acui_record_over(s);
     if (future && submitted)
-        acui_resolve(future, s->order.failed ? s->order.status : ACU_OK, s->order.fault);
+        acui_resolve(future, acui_fault_status(s->order.fault), s->order.fault);
     if (waited)
         return; /* the waiting thread frees both, and may have done so already */
     acui_future_put(future);

@@ -226,15 +226,12 @@ void acui_resolve_given_up(acu_future *future, acu_status status, acui_fault *fa
 
 /* ---- looking ---- */
 
-/* Why it failed: its record, or one in `room`, if there was no memory for it. */
-static const acu_error *why_failed(const acu_future *future, acu_error *room)
+/* Why it failed. */
+static acu_error why_failed(const acu_future *future)
 {
-    if (future->fault)
-        return &future->fault->error;
-    *room = (acu_error){.status = future->status,
-                        .device = -1,
-                        .message = "out of host memory, also for saying more"};
-    return room;
+    acu_error error = future->fault->error;
+    error.status = future->status; /* that may be another one, if there was no memory for its own */
+    return error;
 }
 
 acu_status acui_future_outcome(acu_future *future)
@@ -243,8 +240,10 @@ acu_status acui_future_outcome(acu_future *future)
         acui_deadline_check(future);
     if (acui_future_state_of(future) != ACUI_FUTURE_DONE)
         return ACU_NOT_READY;
-    acu_error error;
-    return future->status == ACU_OK ? ACU_OK : acui_error_restore(why_failed(future, &error));
+    if (future->status == ACU_OK)
+        return ACU_OK;
+    acu_error error = why_failed(future);
+    return acui_error_restore(&error);
 }
 
 acu_status acui_future_look(acu_future *future, uint64_t now)
@@ -272,10 +271,8 @@ acu_status acu_future_error(acu_future *future, acu_error *error)
         return ACU_NOT_READY;
     if (future->status == ACU_OK)
         return ACU_OK;
-    acu_error room;
-    const acu_error *why = why_failed(future, &room);
     if (error)
-        *error = *why;
+        *error = why_failed(future);
     return future->status;
 }
 

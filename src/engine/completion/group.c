@@ -42,9 +42,7 @@ struct acu_group {
     size_t given_up;           /* how many were over as CANCELLED, by whomever */
     bool closed;               /* it takes no more members */
     bool cancelled;            /* ... and the members that it has are given up */
-    bool failed;               /* some member failed, with: */
-    acu_status status;
-    acui_fault *fault;
+    acui_fault *fault;         /* of the first member that failed; NULL: none has */
     members active, seen; /* not over; while members are being given up: not asked yet, and asked */
     members over;
     acu_future *last; /* of acu_group_finish; kept; NULL: none, or it is complete. The program may
@@ -171,9 +169,8 @@ static void give_up(acu_group *group, bool all, const char *message)
 /* The message for members that are given up because of the first failure, which stays for good. */
 static void tell_failure(const acu_group *group, char message[ACU_ERROR_MESSAGE])
 {
-    char first[ACU_ERROR_MESSAGE] = "out of host memory";
-    if (group->fault)
-        acu_error_describe(&group->fault->error, first, sizeof first);
+    char first[ACU_ERROR_MESSAGE];
+    acu_error_describe(&group->fault->error, first, sizeof first);
     static const char words[] = "another member of its group failed: ";
     snprintf(message, ACU_ERROR_MESSAGE, "%s%.*s", words, (int)(ACU_ERROR_MESSAGE - sizeof words),
              first);
@@ -207,7 +204,7 @@ static void give_up_all(acu_group *group, const char *message)
 static bool gives_up(acu_group *group, acu_error *error)
 {
     pthread_mutex_lock(&group->lock);
-    bool cancelled = group->cancelled, failed = group->failed && !group->keep_going;
+    bool cancelled = group->cancelled, failed = group->fault && !group->keep_going;
     pthread_mutex_unlock(&group->lock);
     error->status = ACU_ERR_CANCELLED;
     if (cancelled)
@@ -219,9 +216,7 @@ static bool gives_up(acu_group *group, acu_error *error)
 
 acui_fault *acui_group_outcome(const acui_notice *notices, acu_status *status, acui_fault *fault)
 {
-    acu_error error = {.device = -1};
-    if (fault)
-        error = fault->error;
+    acu_error error = fault->error;
     for (; notices; notices = notices->next) {
         if (!notices->group || !gives_up(notices->group, &error))
             continue;
@@ -236,9 +231,9 @@ acui_fault *acui_group_outcome(const acui_notice *notices, acu_status *status, a
 /* Lock held. */
 static acu_status check_open(const acu_group *group, const char *function)
 {
-    if (group->failed && !group->keep_going)
+    if (group->fault && !group->keep_going)
         return acui_fail(ACU_ERR_CANCELLED, "%s: the group failed: %s", function,
-                         group->fault ? group->fault->error.message : "out of host memory");
+                         group->fault->error.message);
     if (group->closed)
         return acui_fail(ACU_ERR_CANCELLED, "%s: the group %s, and takes no more members",
                          function, group->cancelled ? "was cancelled" : "was drained or finished");
@@ -283,7 +278,7 @@ static void finish(acu_group *group, acu_future *last)
 {
     if (!last)
         return;
-    acui_resolve(last, group->failed ? group->status : ACU_OK, group->fault);
+    acui_resolve(last, acui_fault_status(group->fault), group->fault);
     acui_future_put(last);
 }
 
@@ -307,7 +302,7 @@ static void begin(acu_group *group, member *m, acu_future *future)
     pthread_mutex_lock(&group->lock);
     put(&group->active, m);
     /* Whoever made the group fail, or cancelled it, meanwhile has not seen this member. */
-    bool all = group->cancelled, failed = group->failed && !group->keep_going;
+    bool all = group->cancelled, failed = group->fault && !group->keep_going;
     pthread_mutex_unlock(&group->lock);
     acui_object_retain(group);
     acui_future_add(future, &m->notice);
@@ -359,10 +354,8 @@ acu_status acu_group_add(acu_group *group, acu_future *future)
 /* Lock held. True: this failure makes the group give up the others. */
 static bool note_failure(acu_group *group, const acu_future *future)
 {
-    if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || group->failed)
+    if (future->status == ACU_OK || future->status == ACU_ERR_CANCELLED || group->fault)
         return false;
-    group->failed = true;
-    group->status = future->status;
     group->fault = acui_fault_retain(future->fault);
     return !group->keep_going;
 }
@@ -405,18 +398,13 @@ size_t acu_group_pending(acu_group *group)
 
 acu_status acu_group_error(acu_group *group, acu_error *error)
 {
-    static const acu_error unknown = {
-        .status = ACU_ERR_NO_MEMORY, .device = -1, .message = "out of host memory"};
     ACUI_CHECK(group, GROUP);
     pthread_mutex_lock(&group->lock);
-    acu_status status = group->failed ? group->status : ACU_OK;
-    const acu_error *why = group->fault ? &group->fault->error : &unknown; /* stays for good */
+    const acui_fault *fault = group->fault; /* stays for good */
     pthread_mutex_unlock(&group->lock);
-    if (status != ACU_OK && error) {
-        *error = *why;
-        error->status = status;
-    }
-    return status;
+    if (fault && error)
+        *error = fault->error;
+    return acui_fault_status(fault);
 }
 
 /* The outcome so far; the thread's record too. */

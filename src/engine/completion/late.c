@@ -85,7 +85,7 @@ static acui_fault *fault_at(const acu_error *record, const acui_node *node)
 static bool fail_call(acui_task *task, void *context)
 {
     const failing *f = context;
-    for (size_t i = 0; i < task->count && !task->order.failed; i++) {
+    for (size_t i = 0; i < task->count && !task->order.fault; i++) {
         const acui_node *node = task->nodes[i];
         if (!is_call(node, f->fn) || !f->which(node->u.call.op->user.data, f->context))
             continue;

@@ -51,7 +51,7 @@ static bool find_sound(acui_task *task)
     if (task->way == ACUI_WAY_DIRECT)
         return false;
     acui_order_lock(task->homes);
-    task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.failed &&
+    task->sound = task->order.course == ACUI_COURSE_OPEN && !task->order.fault &&
                   !acui_gave_up(task->submission) && !acui_behind_failure(task);
     acui_order_unlock(task->homes);
     return task->sound;

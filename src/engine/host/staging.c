@@ -102,14 +102,12 @@ static void stop_copy(acui_stage *stage)
     atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
 }
 
-/* Make the copy fail, by the thread's record; the first failure counts. */
-static void fail_copy(acui_stage *stage)
+/* Make the copy fail with the fault, which is taken; the first failure counts. */
+static void fail_copy(acui_stage *stage, acui_fault *fault)
 {
-    acui_fault *fault = acui_fault_of_node(stage->task->first);
     stop_copy(stage);
     pthread_mutex_lock(&staging.lock);
-    if (!stage->failed) {
-        stage->failed = true;
+    if (!stage->fault) {
         stage->fault = fault;
         fault = NULL;
     }
@@ -145,16 +143,7 @@ bool acui_stage_goes_on(acui_stage *stage)
     }
     if (!acui_host_is_stopped(stage->task, &fault))
         return true;
-    stop_copy(stage);
-    pthread_mutex_lock(&staging.lock);
-    bool first = !stage->failed;
-    if (first) {
-        stage->failed = true;
-        stage->fault = fault;
-    }
-    pthread_mutex_unlock(&staging.lock);
-    if (!first)
-        acui_fault_release(fault);
+    fail_copy(stage, fault);
     return false;
 }
 
@@ -177,7 +166,7 @@ static void work(acui_stage *stage, unsigned helper)
 {
     acui_nvtx_push(stage->task->first->name);
     if (acui_stage_move(stage, helper) != ACU_OK)
-        fail_copy(stage);
+        fail_copy(stage, acui_fault_of_node(stage->task->first));
     acui_nvtx_pop();
 }
 
@@ -231,7 +220,7 @@ static acui_stage *choose(unsigned helper)
 static void end_copy(acui_stage *stage)
 {
     acui_task *task = stage->task;
-    if (stage->failed)
+    if (stage->fault)
         acui_task_fail(task, stage->fault);
     if (atomic_load_explicit(&stage->skipped, memory_order_relaxed))
         acui_count_add(ACUI_COUNT_STAGED_SKIPPED, 1);

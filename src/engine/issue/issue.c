@@ -175,7 +175,6 @@ static acui_task *publish_one(acui_task *task, acui_use **returned)
     acui_note_late(task);
     point->stream = task->stream; /* its submission holds that until the task is over */
     point->number = task->number;
-    point->failed = task->order.failed;
     if (!point->fault)
         point->fault = acui_fault_retain(task->order.fault);
     point->state = ACUI_POINT_ISSUED;

@@ -6,10 +6,8 @@
 void acui_children_note(acui_submission *s, acui_child *child, acui_fault *fault)
 {
     s->plan.fails |= child != NULL;
-    if (!acui_child_fail(child, fault) || s->order.failed)
+    if (!acui_child_fail(child, fault) || s->order.fault)
         return;
-    s->order.failed = true;
-    s->order.status = fault ? fault->error.status : ACU_ERR_NO_MEMORY;
     s->order.fault = acui_fault_retain(fault);
     acui_children_unwanted(&s->plan);
 }
@@ -29,6 +27,13 @@ static bool is_for_last(const acui_child *child)
     return last && (!child->shared || child->shared->depth < last->depth);
 }
 
+/* Why nothing more of it is to start; NULL: nothing has failed outside of children, and nobody gave
+ * it up. */
+static acui_fault *end_of(const acui_submission *s)
+{
+    return s->order.fault ? s->order.fault : acui_gave_up(s);
+}
+
 static bool is_stopped(const acui_task *task, acui_fault **why)
 {
     const acui_submission *s = task->submission;
@@ -36,23 +41,22 @@ static bool is_stopped(const acui_task *task, acui_fault **why)
     *why = NULL;
     const acui_child *child = s->plan.fails ? task->child : NULL; /* they may nest deeply */
     for (; child; child = child->kind == ACUI_CHILD_FINALLY ? NULL : child->outer)
-        if (child->failed && !(wanted && child->kind == ACUI_CHILD_SHARED)) {
+        if (child->fault && !(wanted && child->kind == ACUI_CHILD_SHARED)) {
             *why = child->fault;
             return true;
         }
-    bool gave_up = acui_gave_up(s);
-    if (!(s->order.failed || gave_up) || wanted || is_for_last(task->child))
+    if (!end_of(s) || wanted || is_for_last(task->child))
         return false;
-    *why = s->order.failed ? s->order.fault : s->given_up_fault;
+    *why = end_of(s);
     return true;
 }
 
 /* The innermost `try` around it was stopped, before anything in it failed. */
 static void note_stopped(acui_child *child)
 {
-    while (child && !child->failed && child->kind != ACUI_CHILD_TRY)
+    while (child && !child->fault && child->kind != ACUI_CHILD_TRY)
         child = child->parent;
-    if (child && !child->failed)
+    if (child && !child->fault)
         child->stopped = true;
 }
 
@@ -62,7 +66,9 @@ bool acui_task_is_stopped(acui_task *task, acui_fault **why)
     bool stopped = is_stopped(task, why);
     if (!stopped && tried && tried->stopped) {
         stopped = true; /* others want what the alternative writes; it does not run: that stays */
-        *why = tried->fault;
+        while (tried && !tried->fault)
+            tried = tried->parent;
+        *why = tried ? tried->fault : end_of(task->submission);
     }
     if (stopped)
         note_stopped(task->child);

@@ -35,12 +35,11 @@ acui_fault *acui_fault_of_node(const acui_node *node)
 
 void acui_task_note(acui_task *task, acui_fault *fault)
 {
-    task->order.failed = true;
     if (!task->order.fault)
-        task->order.fault = acui_fault_retain(fault);
+        task->order.fault = fault ? acui_fault_retain(fault) : acui_fault_no_memory();
     if (task->first->kind == ACUI_NODE_DECIDE)
         atomic_store_explicit(&task->child->turn, ACUI_TURN_DECLINED, memory_order_relaxed);
-    acui_children_note(task->submission, task->child, fault);
+    acui_children_note(task->submission, task->child, fault ? fault : task->order.fault);
 }
 
 void acui_task_fail(acui_task *task, acui_fault *fault)
@@ -54,10 +53,7 @@ void acui_task_fail(acui_task *task, acui_fault *fault)
 acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause)
 {
     char first[ACU_ERROR_MESSAGE];
-    if (cause)
-        acu_error_describe(&cause->error, first, sizeof first);
-    else
-        snprintf(first, sizeof first, "out of host memory");
+    acu_error_describe(&cause->error, first, sizeof first);
     const acui_node *node = acui_task_subject(task);
     acui_fail_at(ACU_ERR_DEPENDENCY, node->site, node->name, task->device->info.ordinal,
                  "what it reads was not computed: %s", first);
@@ -70,7 +66,7 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
 static acui_fault *outcome_fault(const acui_imported *b, acui_fault *cause)
 {
     size_t around = b ? b->child->around : 0;
-    if (!cause || !b || (!around && !b->context))
+    if (!b || (!around && !b->context))
         return acui_fault_retain(cause);
     acu_error error = cause->error;
     size_t length = strlen(error.context), other = around < length ? around : length;
@@ -103,10 +99,7 @@ static acui_fault *memory_fault(const acui_task *task, const acui_fault *cause)
     for (size_t i = task->count; i-- > 0;)
         if (lacks_memory(task->nodes[i]))
             node = task->nodes[i];
-    if (cause)
-        acui_error_restore(&cause->error);
-    else
-        acui_fail(ACU_ERR_NO_MEMORY, "out of host memory, also for saying more");
+    acui_error_restore(&cause->error);
     return acui_fault_of_node(node);
 }
 
@@ -116,8 +109,10 @@ bool acui_task_fails_already(acui_task *task)
         return false;
     acui_fault *why;
     acui_order_lock(task->homes);
-    bool failed = task->order.failed || acui_child_is_refused(&task->submission->plan, task->child);
-    failed |= acui_task_is_stopped(task, &why);
+    const acui_child *refused = acui_child_refused(&task->submission->plan, task->child);
+    bool failed = acui_task_is_stopped(task, &why) || task->order.fault || refused;
+    if (!why)
+        why = refused ? refused->fault : task->order.fault;
     const acui_dependency *bad = acui_behind_failure(task);
     bool memory = bad && bad->point->growth, same = bad && bad->of_outcome;
     const acui_imported *op = bad ? bad->imported : NULL;
@@ -144,9 +139,9 @@ bool acui_task_fails_already(acui_task *task)
 static void leave_as_it_is(acui_task *task)
 {
     const acui_point *bad = NULL;
-    bool told = !task->order.failed; /* else it was not entered as a whole */
+    bool told = !task->order.fault; /* else it was not entered as a whole */
     for (size_t i = 0; i < task->dependency_count; i++)
-        if (task->dependencies[i].vague && task->dependencies[i].point->failed) {
+        if (task->dependencies[i].vague && task->dependencies[i].point->fault) {
             bad = task->dependencies[i].point;
             told = false;
         }
@@ -159,7 +154,6 @@ static void leave_as_it_is(acui_task *task)
         acui_point_spoil_all(task->point);
     if (bad && !task->order.fault)
         task->order.fault = acui_fault_retain(bad->fault);
-    task->order.failed |= bad != NULL;
 }
 
 bool acui_task_is_spared(acui_task *task)
@@ -177,7 +171,6 @@ bool acui_task_is_spared(acui_task *task)
 acui_task *acui_retire(acui_task *task)
 {
     acui_order_lock(task->homes);
-    task->order.failed = true;
     task->order.course = ACUI_COURSE_RETIRED;
     /* Its point stays pending until then, so what comes after it is behind its predecessors too. */
     atomic_store_explicit(&task->order.pending, 1, memory_order_relaxed);

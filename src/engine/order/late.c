@@ -15,7 +15,6 @@ void acui_fail_late(acui_task *task, acui_fault *fault)
 {
     atomic_store_explicit(&any, true, memory_order_relaxed);
     acui_task_note(task, fault);
-    task->point->failed = true;
     if (!task->point->fault)
         task->point->fault = acui_fault_retain(fault);
 }
@@ -31,7 +30,7 @@ static void fail_with(acui_task *task, const acui_dependency *bad)
 
 bool acui_note_late(acui_task *task)
 {
-    if (task->order.failed || !atomic_load_explicit(&any, memory_order_relaxed))
+    if (task->order.fault || !atomic_load_explicit(&any, memory_order_relaxed))
         return false;
     const acui_dependency *bad = acui_behind_failure(task);
     if (bad)

@@ -432,7 +432,7 @@ static bool enter_task(acui_task *task)
 {
     const acui_after *entered = NULL;
     task->homes = task->point->home | task->submission->home;
-    bool accesses = !acui_child_is_refused(&task->submission->plan, task->child);
+    bool accesses = !acui_child_refused(&task->submission->plan, task->child);
     for (size_t i = 0; i < task->count; i++) {
         const acui_node *node = task->nodes[i];
         if (accesses && !enter_node(task, node))
@@ -468,8 +468,8 @@ void acui_link_before(acui_task *task, bool over)
 static bool fails_by(const acui_dependency *before)
 {
     const acui_point *point = before->point;
-    if (!point->failed || !point->spoiled)
-        return point->failed && (before->data || before->of_outcome);
+    if (!point->fault || !point->spoiled)
+        return point->fault && (before->data || before->of_outcome);
     const acui_piece *piece = before->task->pieces;
     while (piece && !(piece->reads && piece->point == point &&
                       acui_point_spoils(point, piece->buffer, &piece->extent)))
@@ -557,14 +557,14 @@ acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
         note_flag(&s->order.makes, task->makes);
         acui_count_entered(task);
         if (!enter_task(task))
-            task->order.failed = true; /* no memory, so no fault either */
+            task->order.fault = acui_fault_no_memory();
         note_homes(s, task->homes);
         if (task->shared)
             acui_child_add_point(task->child, task->point, task->shared);
         acui_link_before(task, !task->stream || task->point->conditional);
         if (acui_task_pending(task) == 0) {
-            task->sound = acui_child_is_plain(task->child) && !task->order.failed &&
-                          !s->order.failed && !acui_gave_up(s) && !acui_behind_failure(task);
+            task->sound = acui_child_is_plain(task->child) && !task->order.fault &&
+                          !s->order.fault && !acui_gave_up(s) && !acui_behind_failure(task);
             *tail = task;
             tail = &task->next_listed;
         }

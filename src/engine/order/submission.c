@@ -17,8 +17,8 @@ void acui_submission_put(acui_submission *submission)
     acu_policy_release(submission->asked.policy);
     acu_stream_release(submission->asked.stream);
     acui_fault_release(submission->order.fault);
-    acui_fault_release(submission->given_up_fault);
-    acui_fault_release(submission->planning.out_of_order_fault);
+    acui_fault_release(acui_gave_up(submission));
+    acui_fault_release(submission->planning.out_of_order);
     acui_record_free(submission->record);
     acui_free(submission);
 }

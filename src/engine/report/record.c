@@ -438,7 +438,7 @@ void acui_record_children(const acui_submission *submission)
         return;
     acui_record_lock(record);
     for (acui_child_record *entry = record->children; entry; entry = entry->next) {
-        entry->failed = entry->child->failed;
+        entry->failed = entry->child->fault;
         entry->turn = acui_child_turn(entry->child);
         entry->child = NULL;
     }
@@ -455,7 +455,7 @@ void acui_record_over(const acui_submission *submission)
         record->over = part->over > record->over ? part->over : record->over;
     if (!record->over) /* a clock that is read for each submission is felt */
         record->over = acui_now();
-    record->status = submission->order.failed   ? submission->order.status
+    record->status = submission->order.fault ? submission->order.fault->error.status
                      : acui_gave_up(submission) ? ACU_ERR_CANCELLED
                                                 : ACU_OK;
     record->flying_then = atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed) - 1;

@@ -112,7 +112,7 @@ acu_status acui_enter_on_stream(acui_submission *s, acui_task **out)
     task->on_stream = true;
     acui_homes homes = acui_lock_to_enter(s, task);
     enter_whole(s, task);
-    bool memory = !task->order.failed;
+    bool memory = !task->order.fault;
     acui_order_unlock(homes);
     *out = task;
     return check_entered(task, memory);
@@ -127,7 +127,7 @@ acu_status acui_enter_ready(acui_submission *s, acui_task **out)
     looking found = look_before(task->first);
     if (!found.waits && !found.bad)
         enter_whole(s, task);
-    bool memory = !task->order.failed;
+    bool memory = !task->order.fault;
     acui_order_unlock(homes);
     acui_fault *fault = found.bad && !found.waits ? acui_dependency_fault(task, found.cause) : NULL;
     acui_fault_release(fault); /* its record is the thread's */

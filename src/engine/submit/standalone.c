@@ -23,7 +23,7 @@ static acui_fault *refuse_others(void)
     snprintf(error.message, sizeof error.message,
              "the op is a part of a graph (acu_graph_load), which only its replays run; make "
              "another one for other uses");
-    return acui_fault_ensure(&error);
+    return acui_fault_new(&error);
 }
 
 /* From here on, ops with several users belong to this plan alone. */
@@ -32,7 +32,7 @@ static void close_shared(acui_plan *plan, acu_status status)
     acui_fault *fault = NULL;
     acui_children_close(plan);
     if (status != ACU_OK)
-        fault = acui_fault_ensure(acui_error());
+        fault = acui_fault_new(acui_error());
     else if (plan->unpublished)
         fault = refuse_others();
     acui_plan_publish(plan, fault);

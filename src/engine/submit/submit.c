@@ -89,17 +89,13 @@ void acui_flush_planning(void)
     acui_submission *s = acui_planned_now;
     if (!s || s->planning.out_of_order || acui_enter_nodes(&s->plan) == ACU_OK)
         return;
-    s->planning.out_of_order = true;
-    s->planning.out_of_order_fault = acui_fault_new(acui_error());
+    s->planning.out_of_order = acui_fault_new(acui_error());
 }
 
 static acu_status check_order(const acui_submission *s)
 {
-    if (!s->planning.out_of_order)
-        return ACU_OK;
-    if (s->planning.out_of_order_fault)
-        return acui_error_restore(&s->planning.out_of_order_fault->error);
-    return acui_fail(ACU_ERR_NO_MEMORY, "no memory to order the work of a submission");
+    const acui_fault *fault = s->planning.out_of_order;
+    return fault ? acui_error_restore(&fault->error) : ACU_OK;
 }
 
 /* What a `then` of the outer submission has planned comes before what it submits now. */
@@ -122,7 +118,7 @@ static void end_planning(acui_submission *s)
 /* Planning failed: of its plan nothing will run that is not on its way already. */
 static void abandon(acui_submission *s, acui_values *values, acui_results *results)
 {
-    acui_fault *fault = acui_fault_ensure(acui_error());
+    acui_fault *fault = acui_fault_new(acui_error());
     acui_plan_publish(&s->plan, fault);
     acui_fault_release(fault);
     acui_values_clear(values);

@@ -167,7 +167,7 @@ static bool lay_out(acui_task *task)
     acui_node *node = task->first;
     for (size_t i = 0; i < task->count; i++, node = node->next)
         task->nodes[i] = node;
-    if (acui_is_on_host(task->first) || acui_child_is_refused(&task->submission->plan, task->child))
+    if (acui_is_on_host(task->first) || acui_child_refused(&task->submission->plan, task->child))
         return true; /* a refused part is half planned, and never runs */
     if (task->makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
