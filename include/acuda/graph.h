@@ -64,8 +64,9 @@ ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_grap
                                   acu_graph **graph);
 
 /* An op that runs the graph once, in order with everything that touches the same data. Replays of
- * one graph run one after the other. Yields what the graph's op yields, borrowed. If the device was
- * lost, it fails with DEVICE_LOST. Driver: cuGraphLaunch. */
+ * one graph run one after the other, on one stream where submissions do not say which. Yields what
+ * the graph's op yields, borrowed. If the device was lost, it fails with DEVICE_LOST. Driver:
+ * cuGraphLaunch. */
 #define acu_replay(graph) acu_op_replay((graph), ACU_SITE)
 ACU_API acu_op *acu_op_replay(acu_graph *graph, acu_site site);
 

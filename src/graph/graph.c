@@ -42,6 +42,7 @@ struct acu_graph {
     acui_task *task;        /* its only one */
     acui_values values;
     acui_exec *exec;
+    acu_stream *stream; /* of the device's own, for replays; NULL: the program has others */
     acui_node *looks; /* out of the plan's list: they are done again behind each replay */
     piece *pieces;
     size_t piece_count;
@@ -369,6 +370,7 @@ static acu_status make(acu_graph *graph, acu_device *device, acu_op *op,
     set_looks_aside(graph);
     ACUI_TRY(acui_standalone_lay_out(graph->plan, &graph->task));
     graph->device = acu_device_retain(graph->task->device);
+    graph->stream = options->policy ? NULL : graph->task->stream;
     ACUI_TRY(bind_kernels(graph->task));
     ACUI_TRY(allocate(graph->task));
     ACUI_TRY(add_accesses(graph));
@@ -487,6 +489,8 @@ static acu_status plan_replay(acui_plan *plan, acu_op *op, acu_device *fallback,
     node->u.replay.launch = launch;
     node->u.replay.release = acu_graph_release;
     node->u.replay.nodes = graph->task->body_count;
+    if (!plan->stream) /* replays of one graph do not run side by side: no event need order them */
+        plan->stream = graph->stream;
     ACUI_TRY(add_pieces(plan, node, graph));
     for (const acui_node *look = graph->looks; look; look = look->next)
         ACUI_TRY(acui_plan_look(plan, look));

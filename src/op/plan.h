@@ -352,6 +352,7 @@ struct acui_plan {
     struct acui_scratch *scratches;  /* temporary memory for library calls, which take turns in
                                       * it */
     bool for_replay;                 /* it will be replayed */
+    acu_stream *stream;              /* of the device's own, where it had better run; NULL: any */
     bool holds;                      /* some nodes hold more than kernels and buffers */
     bool passes_on;                  /* it got tensors that its nodes may not touch: op/await.h */
     acui_child *children;            /* all; retained. This, and what follows, as op/child.h says */

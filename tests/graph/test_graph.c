@@ -333,6 +333,33 @@ typedef struct job {
     acu_graph *graph;
 } job;
 
+/* They can not run side by side, and none waits for an event of another stream. */
+static void replays_in_a_row_share_a_stream(void **state)
+{
+    enum { TURNS = 6 };
+    (void)state;
+    bed b = begin();
+    acu_graph *graph;
+    acu_future *futures[TURNS];
+    char text[2048];
+    acu_submit_options options = {.size = sizeof options, .explain = true};
+    assert_works(acu_graph_load(b.device, two_steps(&b), NULL, &graph));
+    for (int i = 0; i < TURNS; i++)
+        assert_works(acu_submit(b.device, acu_replay(graph), &options, &futures[i]));
+    for (int i = 0; i < TURNS; i++) {
+        assert_works(acu_future_wait(futures[i], ACU_FOREVER));
+        assert_works(acu_explain(futures[i], ACU_EXPLAIN_TEXT, text, sizeof text, NULL));
+        assert_null(strstr(text, "waits for an event"));
+        acu_future_release(futures[i]);
+    }
+    uint32_t z = 1;
+    for (int i = 0; i < TURNS; i++)
+        z = two_on_host(z, 2);
+    expect(b.z, z);
+    acu_graph_release(graph);
+    end(&b);
+}
+
 static void *replay_often(void *context)
 {
     job *j = context;
@@ -866,6 +893,7 @@ int main(void)
         cmocka_unit_test(ops_with_several_users_are_replayed),
         cmocka_unit_test(what_a_graph_has_is_not_run_for_others),
         cmocka_unit_test(graphs_keep_what_they_need),
+        cmocka_unit_test(replays_in_a_row_share_a_stream),
         cmocka_unit_test(threads_replay_one_graph),
         cmocka_unit_test(copies_of_any_layout_are_replayed),
         cmocka_unit_test(rows_are_updated_by_ops),

@@ -56,6 +56,9 @@ static acu_status choose_stream(acui_submission *s, acui_task *task)
     if (policy != task->device->policy) /* the program may look at its streams */
         acui_dispatch_drain(task->device, ACU_FOREVER);
     acu_stream *chosen = policy ? acui_dispatch_prepare(task) : s->asked.stream;
+    if (!chosen && policy == task->device->policy && s->plan.stream &&
+        s->plan.stream->device == task->device)
+        chosen = s->plan.stream;
     if (!chosen)
         chosen = acui_policy_pick(policy);
     if (!chosen)
