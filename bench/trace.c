@@ -5,9 +5,10 @@
  *
  * Of each there are two processes, one of them with ACUDA_TRACE, that work in turn for a tenth of a
  * second or so. The demo works while its lines are read, one for each epoch: otherwise it waits
- * for room in the pipe. The server works while requests are sent. Each figure is the median of the
- * ratios of neighbours. "Processor time" is that of all threads of these processes, also of the
- * thread that writes the trace.
+ * for room in the pipe. The server works while requests are sent. Which cores and memory a process
+ * got matters as much as a trace does, so there are several such couples, one after the other. Each
+ * figure is the median of the ratios of neighbours. "Processor time" is that of all threads of
+ * these processes, also of the thread that writes the trace.
  *
  * The programs are those of the same build: <this program's folder>/../examples. The demo's digits
  * are looked for in the working folder too (examples/data/digits.csv).
@@ -29,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_PAIRS = 256, CLIENTS = 8, IN_FLIGHT = 16 };
+enum { COUPLES = 5, TURNS = 5, PAIRS = COUPLES * TURNS, CLIENTS = 8, IN_FLIGHT = 16 };
 enum { LINES = 200 }; /* of the demo: more than there is room for in a pipe and in stdio's buffer */
 static const double GOAL = 1.03, SLICE_US = 1e5;
 
@@ -128,17 +129,39 @@ static int by_value(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void report(bench *b, const char *what, double *ratios, int count, double goal)
-{
-    qsort(ratios, (size_t)count, sizeof *ratios, by_value);
-    bench_at_most(b, what, "x", median(ratios, count), goal);
-}
-
-/* ---- the demo ---- */
-
 typedef struct cost {
     double us, cpu_us;
 } cost;
+
+typedef struct figures {
+    double time[PAIRS], cpu[PAIRS], plain[PAIRS]; /* ratios, ratios, us */
+    int count;
+} figures;
+
+/* Both worked: [1] with a trace. */
+static void note(figures *f, const cost of[2])
+{
+    f->time[f->count] = of[1].us / of[0].us;
+    f->cpu[f->count] = of[1].cpu_us / of[0].cpu_us;
+    f->plain[f->count++] = of[0].us;
+}
+
+static void row(bench *b, const char *what, const char *unit, double *values, int count,
+                double goal)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    bench_at_most(b, what, unit, median(values, count), goal);
+}
+
+static void report(bench *b, const char *title, const char *what, figures *f)
+{
+    bench_title(b, title);
+    row(b, "time", "x", f->time, f->count, b->quick ? NAN : GOAL);
+    row(b, "processor time", "x", f->cpu, f->count, NAN);
+    row(b, what, "us", f->plain, f->count, NAN);
+}
+
+/* ---- the demo ---- */
 
 typedef struct demo {
     program program;
@@ -170,30 +193,29 @@ static cost learn(demo *d, int epochs)
                   .cpu_us = (cpu_us(d->clock) - before) / epochs};
 }
 
-static void measure_demo(bench *b)
+/* Two demos in turn: which is the first changes, and the first turn is to warm up. */
+static void measure_couple(figures *f, int turns, int epochs)
 {
-    double time[MOST_PAIRS], cpu[MOST_PAIRS], plain[MOST_PAIRS];
-    bool software = acu_device_info_of(b->device)->software;
-    int pairs = bench_count(b, software ? 3 : 41, 1);
-    int epochs = b->quick ? 2 : software ? LINES / 2 : LINES;
     demo demos[2] = {start_demo(false), start_demo(true)};
-    bench_title(b, "the demo, traced");
-    for (int i = -1; i < pairs; i++) { /* the first ones are to warm up */
-        cost cost_of[2];
-        for (int k = 0; k < 2; k++) /* the first one is another one each time */
-            cost_of[(i + k) & 1] = learn(&demos[(i + k) & 1], epochs);
-        if (i < 0)
-            continue;
-        time[i] = cost_of[1].us / cost_of[0].us;
-        cpu[i] = cost_of[1].cpu_us / cost_of[0].cpu_us;
-        plain[i] = cost_of[0].us;
+    for (int i = -1; i < turns; i++) {
+        cost of[2];
+        for (int k = 0; k < 2; k++)
+            of[(i + k) & 1] = learn(&demos[(i + k) & 1], epochs);
+        if (i >= 0)
+            note(f, of);
     }
-    report(b, "time", time, pairs, b->quick ? NAN : GOAL);
-    report(b, "processor time", cpu, pairs, NAN);
-    qsort(plain, (size_t)pairs, sizeof *plain, by_value);
-    bench_at_most(b, "time of an epoch without a trace", "us", median(plain, pairs), NAN);
     for (int i = 0; i < 2; i++)
         end(&demos[i].program);
+}
+
+static void measure_demo(bench *b)
+{
+    static figures f;
+    bool software = acu_device_info_of(b->device)->software;
+    int couples = bench_count(b, software ? 1 : COUPLES, 1), turns = bench_count(b, TURNS, 1);
+    for (int i = 0; i < couples; i++)
+        measure_couple(&f, turns, b->quick ? 2 : software ? LINES / 2 : LINES);
+    report(b, "the demo, traced", "time of an epoch without a trace", &f);
 }
 
 /* ---- the server ---- */
@@ -287,27 +309,16 @@ static cost load(const server *s, int clients, int requests, double us)
     return (cost){.us = total.us / (double)answered, .cpu_us = total.cpu_us / (double)answered};
 }
 
-static void measure_load(bench *b, const server servers[2], const char *title, int clients,
-                         int requests)
+static void measure_load(figures *f, const server servers[2], int turns, int clients, int requests,
+                         double us)
 {
-    double time[MOST_PAIRS], cpu[MOST_PAIRS], plain[MOST_PAIRS];
-    int pairs = bench_count(b, 41, 1);
-    bench_title(b, title);
-    for (int i = -1; i < pairs; i++) { /* the first ones are to warm up */
-        cost cost_of[2];
+    for (int i = -1; i < turns; i++) {
+        cost of[2];
         for (int k = 0; k < 2; k++)
-            cost_of[(i + k) & 1] = load(&servers[(i + k) & 1], clients, requests,
-                                        b->quick ? 0 : SLICE_US);
-        if (i < 0)
-            continue;
-        time[i] = cost_of[1].us / cost_of[0].us;
-        cpu[i] = cost_of[1].cpu_us / cost_of[0].cpu_us;
-        plain[i] = cost_of[0].us;
+            of[(i + k) & 1] = load(&servers[(i + k) & 1], clients, requests, us);
+        if (i >= 0)
+            note(f, of);
     }
-    report(b, "time", time, pairs, b->quick ? NAN : GOAL);
-    report(b, "processor time", cpu, pairs, NAN);
-    qsort(plain, (size_t)pairs, sizeof *plain, by_value);
-    bench_at_most(b, "time of a request without a trace", "us", median(plain, pairs), NAN);
 }
 
 static void stop_server(server *s)
@@ -320,12 +331,19 @@ static void stop_server(server *s)
 
 static void measure_server(bench *b)
 {
-    server servers[2] = {start_server(false), start_server(true)};
-    measure_load(b, servers, "the server, traced: one client, a request at a time", 1, 1);
-    measure_load(b, servers, "the server, traced: 8 clients with 16 requests each in flight",
-                 CLIENTS, IN_FLIGHT);
-    for (int i = 0; i < 2; i++)
-        stop_server(&servers[i]);
+    static figures one, many;
+    int couples = bench_count(b, COUPLES, 1), turns = bench_count(b, TURNS, 1);
+    for (int c = 0; c < couples; c++) {
+        server servers[2] = {start_server(false), start_server(true)};
+        measure_load(&one, servers, turns, 1, 1, b->quick ? 0 : SLICE_US);
+        measure_load(&many, servers, turns, CLIENTS, IN_FLIGHT, b->quick ? 0 : SLICE_US);
+        for (int i = 0; i < 2; i++)
+            stop_server(&servers[i]);
+    }
+    report(b, "the server, traced: one client, a request at a time",
+           "time of a request without a trace", &one);
+    report(b, "the server, traced: 8 clients with 16 requests each in flight",
+           "time of a request without a trace", &many);
 }
 
 int main(int argc, char **argv)
