@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/text.h"
 #include "op/import.h"
 
 #include <stdio.h>
@@ -38,8 +37,6 @@ acui_record *acui_record_new(const acu_submit_options *options)
     record->children_end = &record->children;
     record->thread = acui_thread_id();
     record->flying = atomic_fetch_add_explicit(&flying, 1, memory_order_relaxed) + 1;
-    if (options->name)
-        acui_text_copy(record->name, sizeof record->name, options->name);
     record->composed = acui_now();
     return record;
 }
@@ -460,5 +457,5 @@ void acui_record_over(const acui_submission *submission)
                                                 : ACU_OK;
     record->flying_then = atomic_fetch_sub_explicit(&flying, 1, memory_order_relaxed) - 1;
     acui_record_unlock(record);
-    acui_trace_submission(record);
+    acui_trace_submission(submission);
 }

@@ -119,7 +119,6 @@ typedef struct acui_record {
     uint32_t room;            /* size; 0: they are few */
     bool asked;               /* by the program, for acu_explain; else it is for the trace */
     uint64_t number;          /* of the submission, as `owner` of a point; 0: it has no tasks */
-    char name[ACUI_OP_NAME];  /* of the submission; "": none */
     pid_t thread;             /* the thread that planned it */
     uint64_t composed, planned, over;
     uint32_t flying, flying_then; /* submissions in flight, with it and when it was over */
@@ -183,7 +182,7 @@ acui_ran acui_timing_read(const acui_task *task, uint64_t over);
 void acui_timer_drop(acu_device *device); /* entered, or lost, and about to go */
 
 /* ---- trace.c: records for the trace ---- */
-void acui_trace_submission(const acui_record *record); /* it is over */
+void acui_trace_submission(const acui_submission *submission); /* it is over, and has a record */
 /* Meanwhile this thread did something for the future: `what` is "callback", say, and static. NULL:
  * for no future in particular. */
 void acui_trace_span(const char *what, acu_future *future, uint64_t from, uint64_t to);

@@ -255,7 +255,8 @@ static bool says_what(const acui_wait_record *wait)
     return wait->load && !wait->memory && wait->loaded;
 }
 
-static void tell_waits(shown_part *told, const acui_task_record *part, char *text)
+/* With texts from `text` on; returns where they end. */
+static char *tell_waits(shown_part *told, const acui_task_record *part, char *text)
 {
     shown_wait *to = told->waits;
     for (const acui_wait_record *wait = part->waits; wait < part->waits + part->wait_count; wait++)
@@ -274,6 +275,7 @@ static void tell_waits(shown_part *told, const acui_task_record *part, char *tex
             to++;
         }
     told->wait_count = (size_t)(to - told->waits);
+    return text;
 }
 
 /* Of what is told of the part; 0: nothing became of it. */
@@ -286,14 +288,14 @@ static size_t part_bytes(const acui_task_record *part)
     return part->entered ? (bytes + 7) & ~(size_t)7 : 0;
 }
 
-static void tell_part(shown_part *told, const acui_record *record, const acui_task_record *part)
+/* Returns the end of what part_bytes said that it takes. */
+static char *tell_part(shown_part *told, const acui_record *record, const acui_task_record *part)
 {
     size_t waits = 0;
     for (uint32_t i = 0; i < part->wait_count; i++)
         waits += is_told(&part->waits[i]);
     char *text = (char *)&told->waits[waits];
-    *told = (shown_part){.bytes = part_bytes(part),
-                         .submission = record->number,
+    *told = (shown_part){.submission = record->number,
                          .id = part->id,
                          .stream = part->stream,
                          .entered = part->entered,
@@ -312,11 +314,14 @@ static void tell_part(shown_part *told, const acui_record *record, const acui_ta
                          .more = part->more,
                          .issuer = part->issuer,
                          .spared = part->spared};
-    tell_waits(told, part, text);
+    text = tell_waits(told, part, text);
+    told->bytes = ((size_t)(text - (char *)told) + 7) & ~(size_t)7;
+    return (char *)told + told->bytes;
 }
 
-void acui_trace_submission(const acui_record *record)
+void acui_trace_submission(const acui_submission *submission)
 {
+    const acui_record *record = submission->record;
     if (!acui_tracing())
         return;
     acui_trace_set_sample(sample);
@@ -335,13 +340,14 @@ void acui_trace_submission(const acui_record *record)
                                .parts = (uint32_t)record->count,
                                .thread = record->thread,
                                .status = record->status};
-    const char *name = record->parts ? record->parts->name : "submission";
-    acui_text_copy(told->name, sizeof told->name, record->name[0] ? record->name : name);
+    const char *name = submission->asked.name;
+    if (!name[0])
+        name = record->parts ? record->parts->name : "submission";
+    acui_text_copy(told->name, sizeof told->name, name);
     char *at = (char *)(told + 1);
     for (const acui_task_record *part = record->parts; part; part = part->next)
         if (part->entered) {
-            tell_part((shown_part *)(void *)at, record, part);
-            at += ((shown_part *)(void *)at)->bytes;
+            at = tell_part((shown_part *)(void *)at, record, part);
             told->told++;
         }
     acui_trace_put();
@@ -371,6 +377,7 @@ static void write_span(const void *record, acui_trace_out *out)
     if (!s->number)
         return;
     event.track = acui_track(ACUI_TRACK_SUBMISSION, s->number);
+    acui_trace_track(out, event.track, "submissions", false); /* what was given up is not over */
     acui_trace_instant(out, &event);
 }
 
@@ -378,14 +385,14 @@ void acui_trace_span(const char *what, acu_future *future, uint64_t from, uint64
 {
     /* What was given up early may be in a runtime thread's hands still. */
     bool there = future && atomic_load_explicit(&future->planned, memory_order_acquire);
-    const acui_record *of = there ? future->submission->record : NULL;
+    const acui_submission *of = there && future->submission->record ? future->submission : NULL;
     pid_t thread = acui_thread_id();
     span *s = acui_trace_get(write_span, sizeof *s);
     if (!s)
         return;
-    *s = (span){.what = what, .from = from, .to = to, .number = of ? of->number : 0,
-                .thread = thread};
+    *s = (span){.what = what, .from = from, .to = to, .thread = thread,
+                .number = of ? of->record->number : 0};
     if (of)
-        acui_text_copy(s->name, sizeof s->name, of->name);
+        acui_text_copy(s->name, sizeof s->name, of->asked.name);
     acui_trace_put();
 }
