@@ -33,6 +33,7 @@ have_package()
     libpng-dev) has_module libpng ;;
     libturbojpeg0) /sbin/ldconfig -p 2>/dev/null | grep -q 'libturbojpeg\.so\.0 ' ;;
     debhelper) command -v dh >/dev/null ;;
+    dh-python) command -v dh_python3 >/dev/null ;;
     graphviz) command -v dot >/dev/null ;;
     libxml2-utils) command -v xmllint >/dev/null ;;
     xz-utils) command -v xz >/dev/null ;;
