@@ -50,6 +50,7 @@ static inline void way_graph(acu_device *device, way_fn make, acu_tensor *const 
 /* What fails, fails with a status; nothing is left over, and the same op works again. */
 static inline void way_fails(acu_device *device, way_fn make, acu_tensor *const *x)
 {
+    acu_graph_cache_statistics cache = {.size = sizeof cache};
     bool tried = true;
     for (uint64_t k = 1; tried; k += test_thin()) {
         acu_debug_fail_alloc(k, false);
@@ -59,6 +60,8 @@ static inline void way_fails(acu_device *device, way_fn make, acu_tensor *const 
         assert_true(status == ACU_OK || status == ACU_ERR_NO_MEMORY);
         assert_works(acu_device_wait(device, ACU_FOREVER));
     }
+    assert_works(acu_graph_cache_stats(device, &cache));
+    assert_works(acu_graph_cache_limit(device, 0)); /* or one call would launch all kernels */
     tried = true;
     for (uint64_t k = 1; tried; k += test_thin()) {
         acu_driver_fault fault = {
@@ -73,6 +76,7 @@ static inline void way_fails(acu_device *device, way_fn make, acu_tensor *const 
         acu_driver_fail_clear();
         assert_true(tried == (status != ACU_OK));
     }
+    assert_works(acu_graph_cache_limit(device, cache.limit));
 }
 
 static inline void every_way(acu_device *device, way_fn make, acu_tensor *const *x)
