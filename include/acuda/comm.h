@@ -23,8 +23,10 @@
  *   one process   the ranks are the devices given. The collectives are copies between them and
  *                 additions in the order of the ranks, by acuda's own kernels.
  *   NCCL          a rank is a device, of this process or of another; all processes have as many.
- *                 The library is found at run time (vendor.h). Collectives are enqueued on the
- *                 devices, in one order on all devices of a process, whichever threads submit.
+ *                 The library is found at run time (vendor.h). Collectives are enqueued on urgent
+ *                 streams of the communicator's own (or where acu_submit_options say), so that what
+ *                 else is submitted does not wait for them, in one order on all devices of a
+ *                 process, whichever threads submit.
  *                 Before the first one of a size class NCCL may connect ranks, and submitting one
  *                 then blocks until all ranks have come to it. A send and its receive wait for each
  *                 other on the devices: two ranks must not both send first, but in a group. All

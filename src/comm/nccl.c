@@ -149,11 +149,11 @@ static char *address(const acu_val *value)
 
 /* The i-th rank's part; its values begin at *at. */
 static part part_of(const acui_nccl_request *r, const acui_collective *c, size_t i,
-                    const acu_val *values, size_t *at, CUstream stream)
+                    const acu_val *values, size_t *at)
 {
     const acui_nccl_rank *rank = &r->comm->nccl->ranks[i];
     part p = {.c = c, .comm = r->comm, .rank = r->comm->rank + (int)i, .handle = rank->handle,
-              .stream = stream, .n = (size_t)c->part};
+              .stream = rank->stream, .n = (size_t)c->part};
     p.out = c->out[i] ? address(&values[(*at)++]) : NULL;
     p.in = c->in[i] ? address(&values[(*at)++]) : p.out;
     p.in_place = !c->in[i];
@@ -174,30 +174,26 @@ static part part_of(const acui_nccl_request *r, const acui_collective *c, size_t
     return p;
 }
 
-/* The op's stream, and the ranks'. */
-typedef struct streams {
-    acu_comm *comm;
-    CUstream op;
-    size_t own; /* the first rank that does its part on its own stream: 0, or 1 */
-} streams;
+/*
+ * All parts are on streams of the ranks' own, which are more urgent than what else is computed: the
+ * part of one rank waits, on its device, for the others' parts to begin. The first one's is the
+ * op's, unless the program has chosen that.
+ */
 
-/* The shortest way for the first rank is the op's stream, where that has nothing left to do. Else
- * the ranks' own streams, which are more urgent than what else is computed: the part of one rank
- * waits, on its device, for the others' parts to begin. */
-static streams streams_of(acu_comm *comm, CUstream op)
+/* The first rank whose stream is another one. */
+static size_t first_other(const acu_comm *comm, CUstream op)
 {
-    bool idle = comm->devices[0]->cu->StreamQuery(op) == ACU_CUDA_SUCCESS;
-    return (streams){comm, op, idle};
+    return comm->nccl->ranks[0].stream == op;
 }
 
-/* Have the ranks' own streams wait for what the op's stream waits for, if that is anything. */
-static acu_status fork(const streams *s)
+/* Have the ranks' streams wait for what the op's stream waits for, if that is anything. */
+static acu_status fork(acu_comm *comm, CUstream op)
 {
-    acu_comm *comm = s->comm;
-    if (s->own == 1)
+    size_t first = first_other(comm, op);
+    if (first == comm->device_count || comm->devices[0]->cu->StreamQuery(op) == ACU_CUDA_SUCCESS)
         return ACU_OK;
-    ACUI_TRY(ACUI_DEV(comm->devices[0], EventRecord, comm->nccl->ready, s->op));
-    for (size_t i = 0; i < comm->device_count; i++) {
+    ACUI_TRY(ACUI_DEV(comm->devices[0], EventRecord, comm->nccl->ready, op));
+    for (size_t i = first; i < comm->device_count; i++) {
         acui_entered entered;
         ACUI_TRY(acui_enter(comm->devices[i], &entered));
         acu_status status = ACUI_DEV(comm->devices[i], StreamWaitEvent,
@@ -209,29 +205,27 @@ static acu_status fork(const streams *s)
 }
 
 /* What is behind it on the op's stream comes behind all of them. */
-static acu_status join(const streams *s)
+static acu_status join(acu_comm *comm, CUstream op)
 {
-    acu_comm *comm = s->comm;
-    for (size_t i = s->own; i < comm->device_count; i++) {
+    for (size_t i = first_other(comm, op); i < comm->device_count; i++) {
         acui_entered entered;
         acui_nccl_rank *rank = &comm->nccl->ranks[i];
         ACUI_TRY(acui_enter(comm->devices[i], &entered));
         acu_status status = ACUI_DEV(comm->devices[i], EventRecord, rank->over, rank->stream);
         acui_leave(&entered);
         ACUI_TRY(status);
-        ACUI_TRY(ACUI_DEV(comm->devices[0], StreamWaitEvent, s->op, rank->over, 0));
+        ACUI_TRY(ACUI_DEV(comm->devices[0], StreamWaitEvent, op, rank->over, 0));
     }
     return ACU_OK;
 }
 
 /* One collective, of all ranks of this process; its values begin at *at. */
-static int call_one(const acui_nccl_request *r, const acui_collective *c, const streams *s,
-                    const acu_val *values, size_t *at)
+static int call_one(const acui_nccl_request *r, const acui_collective *c, const acu_val *values,
+                    size_t *at)
 {
     int said = 0;
     for (size_t i = 0; i < r->comm->device_count && said == 0; i++) {
-        CUstream own = r->comm->nccl->ranks[i].stream;
-        part p = part_of(r, c, i, values, at, i < s->own ? s->op : own);
+        part p = part_of(r, c, i, values, at);
         if (!acui_is_message(c) || p.in) /* else the rank has no part in it */
             said = call(&p);
     }
@@ -241,15 +235,14 @@ static int call_one(const acui_nccl_request *r, const acui_collective *c, const 
 static acu_status call_all(acui_nccl_request *r, CUstream stream, const acu_val *values)
 {
     acu_comm *comm = r->comm;
-    streams s = streams_of(comm, stream);
     size_t at = 0;
-    ACUI_TRY(fork(&s));
+    ACUI_TRY(fork(comm, stream));
     int said = acui_nccl.group_start();
     for (size_t k = 0; k < r->count && said == 0; k++)
-        said = call_one(r, &r->c[k], &s, values, &at);
+        said = call_one(r, &r->c[k], values, &at);
     int end = acui_nccl.group_end();
     ACUI_TRY(acui_nccl_fail("NCCL", said ? said : end, comm->nccl->ranks[0].handle));
-    return join(&s);
+    return join(comm, stream);
 }
 
 /* Why nothing can be called; OK: it can. */
@@ -305,6 +298,12 @@ static acu_status begin(void *user, acu_device *device, acui_point **behind)
 {
     (void)user, (void)device, (void)behind; /* there is nothing to wait for */
     return ACU_OK;
+}
+
+static acu_stream *stream_of(void *request)
+{
+    const acui_nccl_request *r = request;
+    return r->comm->nccl->stream;
 }
 
 /* What is under construction. */
@@ -449,7 +448,7 @@ static bool begin_work(work *w, const acui_collective *c, size_t n)
 
 static acu_op *calling(work *w, acui_nccl_request *r, const acui_collective *c)
 {
-    static const acui_own_call own = {.begin = begin};
+    static const acui_own_call own = {.begin = begin, .stream = stream_of};
     for (size_t k = 0; k < r->count; k++)
         add_one(w, &c[k], &r->c[k]);
     for (size_t k = 0; k < r->count; k++)

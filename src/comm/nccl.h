@@ -94,6 +94,7 @@ struct acui_nccl {
     char met[512]; /* of the first process: the file by which all have met, or "" */
     _Atomic(int) making; /* an acui_nccl_making */
     acui_nccl_rank ranks[ACUI_COMM_MOST];
+    acu_stream *stream; /* retained: that of the first rank, on which collectives are issued */
     CUevent ready; /* of the first device: what comes before a collective */
     pthread_mutex_t calls; /* held by who calls NCCL about it; not by who aborts it */
     _Atomic(uint64_t) called; /* collectives, so far */

@@ -74,6 +74,18 @@ static void drop_order(acu_device *device)
 
 enum { NON_BLOCKING = 1, NO_TIMING = 2 };
 
+static acu_status make_stream(acu_comm *comm, size_t i)
+{
+    acu_device *device = comm->devices[i];
+    int urgent = device->info.greatest_priority;
+    acui_nccl_rank *r = &comm->nccl->ranks[i];
+    if (i > 0)
+        return ACUI_DEV(device, StreamCreateWithPriority, &r->stream, NON_BLOCKING, urgent);
+    ACUI_TRY(acu_stream_create(device, urgent, &comm->nccl->stream));
+    r->stream = acui_stream_show(comm->nccl->stream);
+    return ACU_OK;
+}
+
 static acu_status make_rank(acu_comm *comm, size_t i)
 {
     acui_entered entered;
@@ -81,8 +93,7 @@ static acu_status make_rank(acu_comm *comm, size_t i)
     acui_nccl_rank *r = &comm->nccl->ranks[i];
     ACUI_TRY(get_order(device, &r->order));
     ACUI_TRY(acui_enter(device, &entered));
-    acu_status status = ACUI_DEV(device, StreamCreateWithPriority, &r->stream, NON_BLOCKING,
-                                 device->info.greatest_priority);
+    acu_status status = make_stream(comm, i);
     if (status == ACU_OK)
         status = ACUI_DEV(device, EventCreate, &r->over, NO_TIMING);
     if (status == ACU_OK && i == 0)
@@ -97,7 +108,7 @@ static void end_rank(acu_comm *comm, size_t i)
     acu_device *device = comm->devices[i];
     acui_nccl_rank *r = &comm->nccl->ranks[i];
     bool usable = acui_enter_to_free(device, &entered);
-    if (r->stream && usable)
+    if (i > 0 && r->stream && usable)
         device->cu->StreamDestroy(r->stream);
     if (r->over && usable)
         device->cu->EventDestroy(r->over);
@@ -381,6 +392,7 @@ void acui_nccl_free(acu_comm *comm)
 {
     if (!comm->nccl)
         return;
+    acu_stream_release(comm->nccl->stream); /* until now: ops that come too late ask for it */
     pthread_mutex_destroy(&comm->nccl->calls);
     acui_free(comm->nccl);
 }

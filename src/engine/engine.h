@@ -259,10 +259,11 @@ static inline bool acui_is_on_host(const acui_node *node)
            node->kind == ACUI_NODE_STAGE || node->kind == ACUI_NODE_AWAIT;
 }
 
-/* The stream that a submission uses for one device. */
+/* The stream that a submission uses for one device, or for calls that have their own. */
 typedef struct acui_lane {
     acu_device *device; /* held by the stream */
     acu_stream *stream; /* retained */
+    bool own;           /* of such calls (acui_own_stream) */
 } acui_lane;
 
 #define ACUI_MAX_LANES 16

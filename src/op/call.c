@@ -182,6 +182,14 @@ bool acui_is_look(const acui_node *node)
            node->u.call.op->u.call.own->looks;
 }
 
+acu_stream *acui_own_stream(const acui_node *node)
+{
+    const acu_op *op = node->kind == ACUI_NODE_FOREIGN ? node->u.call.op : NULL;
+    if (!op || op->class != &acui_class_FOREIGN || !op->u.call.own || !op->u.call.own->stream)
+        return NULL;
+    return op->u.call.own->stream(op->user.data);
+}
+
 acu_op *acu_op_capturable(acu_op *x, acu_site site)
 {
     if (!acui_object_is(x, ACU_OBJECT_OP) || x->class == &acui_class_FAILED || acui_op_is_oom(x))

@@ -36,6 +36,7 @@ struct acui_own_call {
     void *(*hold)(void *user);
     void (*let_go)(void *held);
     bool looks; /* HOST: see acui_op_looks */
+    acu_stream *(*stream)(void *user); /* FOREIGN: see acui_own_stream */
 };
 
 /* Make `op`, an acu_foreign that was just constructed, a call of acuda's own, whose failures are
@@ -51,6 +52,10 @@ acu_op *acui_op_own_host(acu_op *op);
 acu_op *acui_op_looks(acu_op *op);
 /* `node` is that of such an op. */
 bool acui_is_look(const acui_node *node);
+/* The stream that the call is to be given unless the program has chosen one, held by the op; NULL:
+ * any. It is for calls that wait for more than their data, such as for other processes: each is a
+ * task of its own, and what comes behind on a stream of the device's need not wait for it, too. */
+acu_stream *acui_own_stream(const acui_node *node);
 /* Plan it once more, for values as they are then. */
 acu_status acui_plan_look(acui_plan *plan, const acui_node *look);
 

@@ -15,14 +15,24 @@
 
 /* ---- custom ---- */
 
+/* For an error; the first ones are written out, as printing takes as long as planning. */
+static const char *words_of(size_t i, char room[32])
+{
+    static const char *const first[] = {"operand 0", "operand 1", "operand 2", "operand 3"};
+    if (i < sizeof first / sizeof *first)
+        return first[i];
+    snprintf(room, 32, "operand %zu", i);
+    return room;
+}
+
 /* Pushes one value for each operand onto the plan's stack. */
 static acu_status plan_operands(acui_plan *plan, acu_op *op, acu_device *fallback)
 {
     for (size_t i = 0; i < op->input_count; i++) {
-        char what[32];
-        snprintf(what, sizeof what, "operand %zu", i);
+        char room[32];
         acu_val value;
-        ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, i), fallback, what, &value));
+        ACUI_TRY(acui_plan_one(plan, acui_op_take_input(op, i), fallback, words_of(i, room),
+                               &value));
         ACUI_TRY(acui_values_push(&plan->scratch, value));
     }
     return ACU_OK;

@@ -32,8 +32,9 @@ static uint32_t random_below(uint32_t n)
 /* The first REDUCED can be reduced in any way, those from FLOATS on have a mean. */
 static const acu_dtype dtypes[] = {ACU_I8,  ACU_U8,  ACU_I16, ACU_U16, ACU_I32,  ACU_U32, ACU_I64,
                                    ACU_U64, ACU_F32, ACU_F64, ACU_F16, ACU_BF16, ACU_TF32,
-                                   ACU_F8E4M3FN, ACU_F8E5M2, ACU_BOOL, ACU_C64, ACU_C128};
-enum { DTYPES = 18, REDUCED = 15, FLOATS = 8 };
+                                   ACU_F8E4M3FN, ACU_F8E5M2, ACU_BOOL, ACU_C64, ACU_C128,
+                                   ACU_F8E8M0FNU, ACU_F4E2M1FNX2};
+enum { DTYPES = 20, REDUCED = 15, FLOATS = 8 };
 
 /* A float of that many bits of fraction, the nearest, with ties to even. */
 static uint32_t small_of(double value, int fraction, int bias)

@@ -240,6 +240,46 @@ static void threads_of_one_process_need_no_order(void **state)
     end();
 }
 
+/* A stream that the program chose is that of the collective, too, behind what is computed there. */
+static void a_chosen_stream_is_taken(void **state)
+{
+    (void)state;
+    begin(RANKS);
+    acu_comm *comm = open_here();
+    acu_stream *stream;
+    acu_tensor *x[RANKS];
+    acu_op *ops[RANKS];
+    int sum = 0;
+    assert_works(acu_stream_create(all[0], 0, &stream));
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < count; i++) {
+            int value[1] = {i};
+            x[i] = tensor_of(all[i], false, ACU_I32, value, 1);
+            ops[i] = acu_on(all[i], acu_into(x[i], acu_add(x[i], acu_scalar(acu_i32(turn)))));
+        }
+        acu_collective add = {.kind = ACU_ALL_REDUCE, .reduction = ACU_REDUCE_SUM};
+        acu_op *op = acu_op_collective(comm, &add, NULL, ops, (size_t)count, ACU_SITE);
+        acu_submit_options options = {.size = sizeof options, .priority = -1};
+        acu_future *f;
+        if (turn == 0)
+            assert_works(acu_sync_on(stream, op, NULL));
+        else
+            assert_works(acu_submit(all[0], op, &options, &f));
+        if (turn == 1) {
+            assert_works(acu_future_wait(f, ACU_FOREVER));
+            acu_future_release(f);
+        }
+        sum = count * (count - 1) / 2 + turn * count;
+        for (int i = 0; i < count; i++) {
+            holds(x[i], &sum);
+            acu_tensor_release(x[i]);
+        }
+    }
+    acu_stream_release(stream);
+    close_comm(comm);
+    end();
+}
+
 /* ---- threads that play processes ------------------------------------------------------------- */
 
 typedef struct process {
@@ -341,6 +381,39 @@ static void some_of_the_processes(void **state)
     begin(RANKS);
     if (count == RANKS)
         as_processes(0, add_up_rows_and_columns);
+    end();
+}
+
+/* Rank 0 goes on with what it has computed in the same submission, before the others come. */
+static void go_on_meanwhile(acu_comm *comm, int rank)
+{
+    int value[1] = {rank}, sum = count * (count - 1) / 2, more = rank + 2;
+    acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
+    acu_tensor *y = tensor_of(devices[0], false, ACU_I32, value, 1);
+    acu_op *both[] = {acu_into(x, acu_add(x, acu_scalar(acu_i32(1)))),
+                      acu_comm_all_reduce(comm, ACU_REDUCE_SUM, y)};
+    acu_op *op = acu_op_zip(both, 2, ACU_SITE);
+    acu_future *f = rank == 0 ? test_submit(devices[0], op) : NULL;
+    if (rank == 0)
+        assert_works(acu_sync(devices[0], acu_into(x, acu_add(x, acu_scalar(acu_i32(1)))), NULL));
+    pthread_barrier_wait(&together);
+    if (rank != 0) {
+        f = test_submit(devices[0], op);
+        more = rank + 1;
+    }
+    assert_works(acu_future_wait(f, ACU_FOREVER));
+    holds(x, &more);
+    holds(y, &sum);
+    acu_future_release(f);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+}
+
+static void what_is_submitted_with_it_does_not_wait(void **state)
+{
+    (void)state;
+    begin(2);
+    as_processes(ACU_SECONDS(20), go_on_meanwhile);
     end();
 }
 
@@ -968,8 +1041,10 @@ int main(void)
         TEST(what_is_overwritten_is_not_read),
         TEST(barriers_and_chains),
         TEST(threads_of_one_process_need_no_order),
+        TEST(a_chosen_stream_is_taken),
         TEST(a_process_for_each_device),
         TEST(some_of_the_processes),
+        TEST(what_is_submitted_with_it_does_not_wait),
         TEST(messages),
         TEST(neighbours_exchange),
         TEST(they_may_meet_by_a_variable),

@@ -7,6 +7,7 @@
 #include "engine/issue/dispatch.h"
 #include "engine/report/record.h"
 #include "engine/submit/submit.h"
+#include "op/call.h"
 
 /* The policy that chooses the submission's stream on the device; NULL: the program has chosen
  * it. */
@@ -41,18 +42,26 @@ static acu_status grow_lanes(acui_submission *s)
     return ACU_OK;
 }
 
-/* Give the task, which is laid out, the stream that the submission uses on its device: chosen
- * once. */
+/* Give the task, which is laid out, the stream that the submission uses on its device, chosen
+ * once; or that of its call. */
 static acu_status choose_stream(acui_submission *s, acui_task *task)
 {
     acu_policy *policy;
+    ACUI_TRY(policy_of(s, task->device, &policy));
+    bool free = policy == task->device->policy && policy->count > 1;
+    acu_stream *own = free ? acui_own_stream(task->first) : NULL;
     for (size_t i = 0; i < s->lane_count; i++)
-        if (s->lanes[i].device == task->device) {
+        if (own ? s->lanes[i].stream == own
+                : s->lanes[i].device == task->device && !s->lanes[i].own) {
             task->stream = s->lanes[i].stream;
             return ACU_OK;
         }
     ACUI_TRY(grow_lanes(s));
-    ACUI_TRY(policy_of(s, task->device, &policy));
+    if (own) {
+        task->stream = own;
+        s->lanes[s->lane_count++] = (acui_lane){task->device, acu_stream_retain(own), true};
+        return ACU_OK;
+    }
     if (policy != task->device->policy) /* the program may look at its streams */
         acui_dispatch_drain(task->device, ACU_FOREVER);
     acu_stream *chosen = policy ? acui_dispatch_prepare(task) : s->asked.stream;
@@ -120,6 +129,7 @@ static acui_task *new_task(acui_submission *s, acui_node *node)
 static bool continues(const acui_task *task, const acui_frame *frame, const acui_node *node)
 {
     return task && !acui_is_on_host(task->first) && !acui_is_on_host(node) &&
+           !acui_own_stream(task->first) && !acui_own_stream(node) &&
            task->device == node->device &&
            (node->frame == frame || task->child == acui_child_of(node));
 }
