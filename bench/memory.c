@@ -2,7 +2,7 @@
 /*
  * Memory: allocating and freeing, warm, beside cuMemAllocAsync and cuMemFreeAsync with a raised
  * release threshold; freeing memory that work in flight on another stream uses; page-locked memory;
- * and how much of the device's memory queued submissions with temporaries take.
+ * and how much of the device's memory queued submissions with temporaries take, and one with many.
  */
 #include "harness/harness.h"
 #include "harness/raw.h"
@@ -280,6 +280,27 @@ static void queued_row(subject *s)
     acu_pool_release(pool);
 }
 
+/* One submission of 100 operations, each on the result of the one before. */
+static void chain_row(subject *s)
+{
+    acu_pool *pool;
+    acu_pool_statistics stats = {.size = sizeof stats};
+    acu_pool_options made = {.size = sizeof made, .keep = ACU_KEEP_ALL};
+    size_t bytes = s->b->quick ? 64 * KIB : 64 * MIB;
+    MUST(acu_pool_create(s->b->device, &made, &pool));
+    acu_submit_options options = {.size = sizeof options, .pool = pool};
+    acu_op *op = acu_full(ACU_SHAPE((int64_t)bytes), acu_u8(1));
+    for (int i = 1; i < 100; i++)
+        op = acu_add(op, acu_u8(1));
+    MUST(acu_submit(s->b->device, op, &options, NULL));
+    MUST(acu_device_wait(s->b->device, ACU_FOREVER));
+    MUST(acu_pool_stats(pool, &stats));
+    bench_title(s->b, "one submission, a chain of 100 operations on 64 MiB");
+    bench_at_most(s->b, "blocks of 64 MiB in use, high-water mark", "blocks",
+                  (double)stats.in_use_high / (double)bytes, 2);
+    acu_pool_release(pool);
+}
+
 /* The twin's pool keeps what is freed, too. */
 static void raise_threshold(const bench *b)
 {
@@ -304,6 +325,7 @@ int main(int argc, char **argv)
     device_rows(&s);
     pinned_rows(&s);
     queued_row(&s);
+    chain_row(&s);
     bench_enter(&b);
     MUST_CU(b.cu->StreamDestroy(s.stream));
     MUST_CU(b.cu->StreamDestroy(s.other));
