@@ -762,6 +762,41 @@ static acu_op *kept_layer(void)
     return acu_product(ones(ACU_F16, M, K), ones(ACU_F16, K, N), &o);
 }
 
+/* Calls are lent their tensors, and may have the same memory in turn all the same. */
+static void a_chain_takes_two(void **state)
+{
+    (void)state;
+    enum { SIDE = 64, LENGTH = 8 };
+    static double one[SIDE * SIDE], x_at[SIDE * SIDE], have[SIDE * SIDE];
+    acu_device *device = open_lt();
+    for (int i = 0; i < SIDE; i++)
+        one[i * SIDE + (i + 1) % SIDE] = 1; /* moves each column to the right */
+    for (int i = 0; i < SIDE * SIDE; i++)
+        x_at[i] = i % 7;
+    acu_tensor *move = with_numbers(device, ACU_F32, ACU_SHAPE(SIDE, SIDE), one);
+    acu_tensor *x = with_numbers(device, ACU_F32, ACU_SHAPE(SIDE, SIDE), x_at), *y;
+    acu_pool_options made = {.size = sizeof made, .keep = ACU_KEEP_ALL};
+    acu_pool_statistics stats = {.size = sizeof stats};
+    acu_pool *pool;
+    assert_works(acu_pool_create(device, &made, &pool));
+    acu_product_options o = with(ACU_EPILOGUE_NONE);
+    acu_op *op = acu_value(x);
+    for (int i = 0; i < LENGTH; i++)
+        op = acu_product(op, move, &o);
+    assert_works(acu_sync(device, acu_with_pool(pool, op), &y));
+    assert_works(acu_pool_stats(pool, &stats));
+    assert_int_equal(stats.in_use_high, 2 * sizeof(float) * SIDE * SIDE);
+    with_read(y, have);
+    for (int i = 0; i < SIDE; i++)
+        for (int j = 0; j < SIDE; j++)
+            assert_true(have[i * SIDE + (j + LENGTH) % SIDE] == x_at[i * SIDE + j]);
+    acu_tensor_release(move);
+    acu_tensor_release(x);
+    acu_tensor_release(y);
+    acu_pool_release(pool);
+    with_end(device);
+}
+
 static void without_memory(void **state)
 {
     (void)state;
@@ -792,6 +827,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(repeated), cmocka_unit_test(same_addresses),
         cmocka_unit_test(repeated_with_failures),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
+        cmocka_unit_test(a_chain_takes_two),
         cmocka_unit_test(without_a_call)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
