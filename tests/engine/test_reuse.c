@@ -4,9 +4,9 @@
  * hands out for chains, trees, branches and different sizes; and that whatever somebody can still
  * read is as it was.
  */
+#include "driver/table.h"
 #include "support/one_device.h"
 
-#include <acuda/graph.h>
 #include <stdio.h>
 
 extern const char test_reuse_ptx[];
@@ -403,11 +403,10 @@ static void without_an_allocation(void **state)
 static void programmatic_launches(void **state)
 {
     (void)state;
-    acu_kernel *copy = test_kernel(device, test_reuse_ptx, "copy");
-    if (test_on_gpu() && acu_device_info_of(device)->compute_major < 9) {
-        acu_kernel_release(copy);
+    if (!acu_driver_has(ACU_CALL_LaunchKernelEx) ||
+        (test_on_gpu() && acu_device_info_of(device)->compute_major < 9))
         skip();
-    }
+    acu_kernel *copy = test_kernel(device, test_reuse_ptx, "copy");
     for (int programmatic = 0; programmatic < 2; programmatic++) {
         acu_config config = acu_for_num_elems(N);
         config.programmatic = programmatic;
