@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Tasks: the nodes of a plan are cut into pieces that are ordered and issued as one. A task is a
- * run of consecutive nodes for one device, of one child; or one node of host work. Called by
- * acui_enter_nodes (enter.c), and by standalone.c for graphs, on the thread that plans. */
+ * run of consecutive nodes for one device, of one child; or one node of host work, or one call that
+ * has a stream of its own. Called by acui_enter_nodes (enter.c), and by standalone.c for graphs, on
+ * the thread that plans. */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "engine/issue/dispatch.h"
