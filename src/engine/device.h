@@ -64,33 +64,37 @@ enum {
      * a signature has few graphs. With 16, four threads reached 0.70 instead of 0.77 of the rate at
      * which they launch by hand (H100). */
     ACUI_BATCH_MOST = 32,
-    ACUI_DISPATCH_MOST = 64,   /* tasks in a queue */
-    ACUI_DISPATCH_SHARED = 16, /* if several threads add to it. On an H100, eight threads had 0.5 of
-                                * the rate of launches by hand with 64, and 1.1 with 16 */
+    ACUI_DISPATCH_MOST = 64,    /* tasks in a queue: with so many it is full, */
+    ACUI_DISPATCH_SHARED = 16,  /* ... or with so many, if several threads add to it. On an H100,
+                                 * eight threads had 0.7 of the rate of launches by hand with 64,
+                                 * and 1.1 with 16; one thread had 1.7 and 1.6 */
+    ACUI_DISPATCH_BATCHES = 32, /* ... or with so many batches */
 };
 
-/* A task in a queue, and what choosing needs of it: the task itself is in another core's cache. */
-typedef struct acui_queued {
-    struct acui_task *task;
+/* Tasks in a queue that are issued as one: they have one signature and one stream. What choosing
+ * needs of them is here, since the tasks themselves are in the caches of other cores. */
+typedef struct acui_batch {
+    uint64_t signature; /* 0: one task, which is issued on its own */
     acu_stream *stream;
-    uint64_t signature; /* others with it may go with it; 0: none, it is issued on its own */
-    uint64_t number;    /* its number among all that were ever added */
-} acui_queued;
+    uint32_t count, most; /* most: how many may be issued as one */
+    struct acui_task *tasks[ACUI_BATCH_MOST];
+} acui_batch;
 
 typedef struct acui_dispatch {
     _Alignas(64) acui_lock lock; /* a leaf */
     /* Written under the lock, and read without it too: */
     _Atomic(uint32_t) count; /* release, acquire: a thread that sees it fall sees who consumes */
     _Atomic(uint32_t) open;  /* relaxed: a hint, without the lock */
-    _Atomic(uint32_t) single; /* how many of the tasks are issued on their own; relaxed */
+    _Atomic(uint32_t) whole; /* batches that no more tasks can join; relaxed */
     int barred; /* threads that run what may take long */
-    uint64_t added;          /* how many were ever added */
-    const void *adder;       /* the thread that added the last one; only compared */
+    uint64_t added;          /* how many tasks were ever added */
+    uint64_t begun, taken;   /* how many batches ever were, and how many of them are taken */
+    const void *adder;       /* the thread that added the last task; only compared */
     uint32_t shared;         /* not 0: another one added some of the last ACUI_DISPATCH_MOST */
     _Atomic(acu_stream *) stream; /* for those that may go in a batch: one of the device's own, so
                                    * it stays; NULL while it is closed; relaxed without the lock */
     unsigned on_stream;      /* how many got it */
-    acui_queued tasks[ACUI_DISPATCH_MOST]; /* oldest first */
+    acui_batch batches[ACUI_DISPATCH_BATCHES]; /* a ring, by their numbers */
 
     _Alignas(64) _Atomic(uint32_t) consumers;
     _Atomic(uint32_t) in_user_code; /* of these: in a function of the program's; relaxed */

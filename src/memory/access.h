@@ -83,6 +83,9 @@ typedef struct acui_point {
     void *followers;        /* for the engine: tasks that wait for a change of state, */
     uint64_t owner;         /* ... and the number of the submission that it is a part of; 0: none */
     struct acui_point *next_dead;
+    /* For the engine: it takes little time, and so does what it comes behind. Written before it is
+     * ISSUED, without the lock, so apart from flags that others read meanwhile. */
+    bool brief;
 } acui_point;
 
 acui_point *acui_point_new(const acu_device *home);

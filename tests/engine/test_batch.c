@@ -17,7 +17,7 @@
 
 extern const char test_batch_ptx[];
 
-enum { N = 32, MANY = 40, MANY_ALONE = 32 /* that go alone: the queue is full */ };
+enum { N = 32, MANY = 40 };
 
 typedef struct bed {
     acu_device *device;
@@ -181,7 +181,7 @@ static void go(bed *b, uint32_t c, uint32_t steps)
             ops[k] = step(b, i, c + k);
         assert_works(acu_submit(b->device, acu_op_zip(ops, steps, ACU_SITE), NULL, &futures[i]));
     }
-    let_go(b, alone ? MANY_ALONE - 1 : MANY);
+    let_go(b, alone ? ACUI_DISPATCH_BATCHES : MANY);
     wait_for(futures, MANY, ACU_OK);
     assert_works(acu_graph_cache_wait(b->device));
 }
@@ -290,6 +290,26 @@ static void what_depends_on_each_other_stays_in_order(void **state)
         futures[i] = test_submit(b.device, step(&b, i % 3, (uint32_t)i));
     let_go(&b, 3);
     wait_for(futures, MANY, ACU_OK);
+    end(&b);
+}
+
+/* One step on each tensor, and one behind each of these. */
+static void what_comes_behind_goes_as_one_too(void **state)
+{
+    (void)state;
+    bed b = begin();
+    acu_future *futures[2 * MANY];
+    uint64_t before;
+    do { /* until there are graphs for both at a time */
+        before = batched(&b);
+        hold(&b);
+        for (int i = 0; i < 2 * MANY; i++)
+            futures[i] = test_submit(b.device, step(&b, i % MANY, (uint32_t)i));
+        let_go(&b, MANY);
+        wait_for(futures, 2 * MANY, ACU_OK);
+        assert_works(acu_graph_cache_wait(b.device));
+    } while (batched(&b) < before + MANY + ACUI_BATCH_MOST);
+    check(&b);
     end(&b);
 }
 
@@ -844,7 +864,7 @@ static void large_ones_are_issued_by_it(void **state)
     end(&b);
 }
 
-enum { CHAINS = 12 }; /* fewer than MANY_ALONE */
+enum { CHAINS = 12 }; /* fewer than ACUI_DISPATCH_BATCHES */
 
 static void submit_chains(bed *b, acu_future *futures[2 * CHAINS])
 {
@@ -898,15 +918,15 @@ static void the_consumer_takes_turns(void **state)
     end_open(&b);
 }
 
-/* A thread that makes it full issues some of it; and closing issues the rest. */
-static void a_full_queue_is_worked_off_by_who_fills_it(void **state)
+/* A thread that finds it full issues some of it; and closing issues the rest. */
+static void a_full_queue_is_worked_off_by_who_adds(void **state)
 {
     (void)state;
     bed b = begin_open();
     acu_future *futures[MANY];
     for (int i = 0; i < MANY; i++)
         futures[i] = test_submit(b.device, fresh_step(&b, (uint32_t)i));
-    assert_int_equal(count_queued(&b), MANY_ALONE - 1);
+    assert_int_equal(count_queued(&b), ACUI_DISPATCH_BATCHES);
     wait_for(futures, 1, ACU_OK);
     acui_dispatch_close(acui_dispatch_of(b.device));
     wait_for(futures + 1, MANY - 1, ACU_OK);
@@ -1232,6 +1252,7 @@ int main(void)
         cmocka_unit_test(how_many_depends_on_how_long),
         cmocka_unit_test(some_forms_may_come_in_turn),
         cmocka_unit_test(what_depends_on_each_other_stays_in_order),
+        cmocka_unit_test(what_comes_behind_goes_as_one_too),
         cmocka_unit_test(a_chosen_stream_is_used),
         cmocka_unit_test(each_fails_alone),
         cmocka_unit_test(results_of_their_own_too),
@@ -1253,7 +1274,7 @@ int main(void)
         cmocka_unit_test(what_a_thread_waits_for_is_not_queued),
         cmocka_unit_test(draining_includes_what_came_behind),
         cmocka_unit_test(the_consumer_takes_turns),
-        cmocka_unit_test(a_full_queue_is_worked_off_by_who_fills_it),
+        cmocka_unit_test(a_full_queue_is_worked_off_by_who_adds),
         cmocka_unit_test(nothing_is_queued_behind_a_function),
         cmocka_unit_test(a_large_one_that_is_cancelled_while_queued_is_not_done),
         cmocka_unit_test(what_is_too_late_while_queued_is_not_done),

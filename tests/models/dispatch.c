@@ -42,10 +42,12 @@ static acu_device device = {.engine = &engine};
 static acu_stream stream;
 static acui_submission submissions[TASKS];
 static acui_task tasks[TASKS], behind[TASKS]; /* what comes behind each */
+static acui_point points[2 * TASKS];
 static int issued[TASKS], dropped[TASKS], ran[TASKS];
 static bool some_follow, calls_back, plain; /* `plain`: what comes behind calls nothing of the
                                              * program */
 static bool large; /* ... and may be queued in its turn */
+static bool short_ones; /* ... or goes in a batch */
 static bool in_time; /* the first task was still queued when it was given up */
 static _Atomic(uint32_t) told; /* set by the thread that added the first one */
 static acui_dispatch *queue;
@@ -152,9 +154,9 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
         *ready = task->next_listed;
         task->next_listed = NULL;
         explore_point();
-        if (plain && comes_behind(task))
+        if (plain && comes_behind(task) && !(short_ones && acui_dispatch_follow(task)))
             ran[task - behind]++;
-        else
+        else if (!plain || !comes_behind(task))
             rest = acui_join_tasks(task, rest);
     }
     return rest;
@@ -190,13 +192,14 @@ static void start(void)
     memset(issued, 0, sizeof issued);
     memset(dropped, 0, sizeof dropped);
     memset(ran, 0, sizeof ran);
-    some_follow = calls_back = plain = large = in_time = false;
+    some_follow = calls_back = plain = large = short_ones = in_time = false;
     told = fewer = 0;
     for (int i = 0; i < TASKS; i++) /* of two signatures */
         tasks[i] = (acui_task){.device = &device,
                                .stream = &stream,
                                .way = ACUI_WAY_BATCH,
                                .signature = 1 + (uint64_t)(i == 1),
+                               .point = &points[i],
                                .submission = &submissions[i]};
 }
 
@@ -214,6 +217,17 @@ static void start_with_large_behind(void)
     some_follow = large = true;
     for (int i = 0; i < TASKS; i++)
         behind[i] = (acui_task){.device = &device, .stream = &stream, .way = ACUI_WAY_QUEUE,
+                                .submission = &submissions[i]};
+}
+
+/* What comes behind the second one has another signature. */
+static void start_with_short_behind(void)
+{
+    start();
+    some_follow = plain = short_ones = true;
+    for (int i = 0; i < TASKS; i++)
+        behind[i] = (acui_task){.device = &device, .stream = &stream, .way = ACUI_WAY_BATCH,
+                                .signature = tasks[i].signature, .point = &points[TASKS + i],
                                 .submission = &submissions[i]};
 }
 
@@ -254,9 +268,9 @@ static void has_gone(int i)
 static void nothing_is_left(void)
 {
     if (queue->count || queue->consumers || queue->drains || queue->open || queue->barred ||
-        queue->single)
-        explore_fail("%u are left, of which %u go alone", (unsigned)queue->count,
-                     (unsigned)queue->single);
+        queue->whole)
+        explore_fail("%u are left, %u batches are whole", (unsigned)queue->count,
+                     (unsigned)queue->whole);
 }
 
 static void all_have_gone(void)
@@ -314,14 +328,22 @@ static void add_second(void) { add_task(1); }
 
 /* ---- given up ---- */
 
+static bool is_in(const acui_batch *batch, const acui_task *task)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < batch->count; i++)
+        is |= batch->tasks[i] == task;
+    return is;
+}
+
 static void add_two_first(void) { add_task(0), add_task(1); }
 static void give_up(void)
 {
     static acui_fault why;
     atomic_store_explicit(&submissions[0].given_up, &why, memory_order_release);
     acui_lock_take(&queue->lock);
-    for (uint32_t i = 0; i < queue->count; i++)
-        in_time |= queue->tasks[i].task == &tasks[0];
+    for (uint64_t i = queue->taken; i < queue->begun; i++)
+        in_time |= is_in(&queue->batches[i % ACUI_DISPATCH_BATCHES], &tasks[0]);
     acui_lock_give(&queue->lock);
 }
 
@@ -357,6 +379,9 @@ int main(int argc, char **argv)
          .interruptions = 2, .delays = 0},
         {.name = "large ones behind, drained", .start = start_with_large_behind,
          .threads = {serve_for_one, add_and_tell, hear_and_drain}, .check = two_have_gone,
+         .interruptions = 2, .delays = 0},
+        {.name = "short ones behind", .start = start_with_short_behind,
+         .threads = {serve_for_one, add_two_and_drain, add_two}, .check = all_have_gone,
          .interruptions = 2, .delays = 0},
         {.name = "given up", .start = start,
          .threads = {serve_for_one, add_two_first, give_up}, .check = is_not_issued,

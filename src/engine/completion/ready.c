@@ -6,6 +6,7 @@
  */
 #include "base/error.h"
 #include "engine/host/host.h"
+#include "engine/issue/dispatch.h"
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 
@@ -65,7 +66,8 @@ acui_task *acui_run_plain(acui_task **ready, uint32_t most)
         *ready = task->next_listed;
         task->next_listed = NULL;
         if (find_sound(task)) {
-            others = acui_admit(task, &others) ? acui_issue_all(&task, 1) : others;
+            if (acui_admit(task, &others))
+                others = acui_dispatch_follow(task) ? NULL : acui_issue_all(&task, 1);
             *ready = acui_join_tasks(*ready, others);
         } else {
             *end = task;

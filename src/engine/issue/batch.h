@@ -5,9 +5,9 @@
  * take the driver 1.9 us each; one by one, 4.8 us.
  *
  * Each stays a submission of its own, with its own outcome; but all of a batch are seen to be over
- * only when the last of them is. So tasks are batched only if they are known to be short, if they
- * wait for nothing on the device (a task that comes behind anything that is not over goes alone),
- * and if their submissions left the choice of a stream to acuda.
+ * only when the last of them is, and they all wait for what any of them comes behind. So tasks are
+ * batched only if they are known to be short, if all that they come behind is over or was batched
+ * too (others go alone), and if their submissions left the choice of a stream to acuda.
  */
 #ifndef ACUI_ENGINE_BATCH_H
 #define ACUI_ENGINE_BATCH_H

@@ -9,13 +9,14 @@
 #include "engine/issue/issue.h"
 #include "engine/order/order.h"
 
+#include <string.h>
+
 #define USER_CODE ACU_US(200) /* a function of the program's that takes longer is not waited for */
 
 enum {
     ON_STREAM = 32, /* tasks that go to one stream in batches; then the next one is taken */
-    SINGLE = 32, /* tasks in the queue that are issued on their own: with more, it counts as full */
-    SOME = 8,    /* followers that are run before the next batch is taken */
-    MOST = 64,   /* followers that are run before the consumer looks up */
+    SOME = 32,   /* followers that are run before the next batch is taken */
+    MOST = 256,  /* followers that are run before the consumer looks up */
 };
 
 _Atomic(uint64_t) acui_dispatch_drain_most = ACU_MS(1000);
@@ -25,6 +26,7 @@ typedef struct consumer {
     struct consumer *outer;
     acui_dispatch *queue;
     uint32_t user_code; /* functions of the program, nested, that the thread is in */
+    acui_batch behind;  /* what came behind, to be issued next */
 } consumer;
 
 static ACUI_LOCAL consumer *innermost; /* that this thread is; NULL: none */
@@ -39,9 +41,19 @@ static void set_count(acui_dispatch *queue, size_t count)
     atomic_store_explicit(&queue->count, (uint32_t)count, memory_order_release);
 }
 
-static uint32_t count_single(const acui_dispatch *queue)
+static uint32_t count_whole(const acui_dispatch *queue)
 {
-    return atomic_load_explicit(&queue->single, memory_order_relaxed);
+    return atomic_load_explicit(&queue->whole, memory_order_relaxed);
+}
+
+static acui_batch *batch_at(acui_dispatch *queue, uint64_t number)
+{
+    return &queue->batches[number % ACUI_DISPATCH_BATCHES];
+}
+
+static bool is_whole(const acui_batch *batch)
+{
+    return batch->count == batch->most;
 }
 
 static bool is_open(const acui_dispatch *queue)
@@ -86,19 +98,23 @@ acu_stream *acui_dispatch_prepare(acui_task *task)
     return atomic_load_explicit(&queue->stream, memory_order_relaxed);
 }
 
-static bool comes_behind_any(const acui_task *task)
+/* Whether the task, which is ready, may go in a batch: all that it comes behind is over, or did so
+ * too. Such wait for each other, and take little time. */
+static bool is_brief(const acui_task *task)
 {
-    bool any = false;
-    if (task->dependency_count == 0)
-        return false;
+    bool brief = task->way == ACUI_WAY_BATCH;
+    if (!brief || task->dependency_count == 0)
+        return brief;
     acui_order_lock(task->homes);
-    for (size_t i = 0; i < task->dependency_count && !any; i++)
-        any = task->dependencies[i].point->state != ACUI_POINT_OVER;
+    for (size_t i = 0; i < task->dependency_count && brief; i++) {
+        const acui_point *point = task->dependencies[i].point;
+        brief = point->state == ACUI_POINT_OVER || point->brief;
+    }
     acui_order_unlock(task->homes);
-    return any;
+    return brief;
 }
 
-/* Lock held, as for the next four. */
+/* Lock held, as for the next five: for those that may go in a batch. */
 static void set_stream(acui_dispatch *queue, acu_stream *stream)
 {
     atomic_store_explicit(&queue->stream, stream, memory_order_relaxed);
@@ -107,21 +123,32 @@ static void set_stream(acui_dispatch *queue, acu_stream *stream)
 
 static bool is_full(const acui_dispatch *queue)
 {
-    uint32_t most = queue->shared ? ACUI_DISPATCH_SHARED : ACUI_DISPATCH_MOST;
-    return count_of(queue) >= most || count_single(queue) >= SINGLE;
-}
-
-/* Whether the queue takes one more. */
-static bool takes(const acui_dispatch *queue)
-{
-    return is_open(queue) && queue->barred == 0 && !is_full(queue);
+    return count_of(queue) >= (queue->shared ? ACUI_DISPATCH_SHARED : ACUI_DISPATCH_MOST) ||
+           queue->begun - queue->taken == ACUI_DISPATCH_BATCHES;
 }
 
 /* Tasks to come get another stream now and then, so that they do not all wait for each other. */
 static void note_stream(acui_dispatch *queue, const acui_task *task)
 {
-    if (++queue->on_stream >= ON_STREAM)
-        set_stream(queue, acui_policy_pick(task->device->policy));
+    if (++queue->on_stream < ON_STREAM)
+        return;
+    set_stream(queue, acui_policy_pick(task->device->policy));
+}
+
+/* The batch that the task joins: the newest of its signature, if there is room; or a new one. */
+static acui_batch *batch_for(acui_dispatch *queue, const acui_task *task, uint64_t signature)
+{
+    for (uint64_t i = queue->begun; signature && i > queue->taken; i--) {
+        acui_batch *batch = batch_at(queue, i - 1);
+        if (batch->signature == signature && batch->stream == task->stream && !is_whole(batch))
+            return batch;
+    }
+    acui_batch *batch = batch_at(queue, queue->begun++);
+    batch->signature = signature;
+    batch->stream = task->stream;
+    batch->most = signature ? acui_batch_most(task->device, signature) : 1;
+    batch->count = 0;
+    return batch;
 }
 
 /* This thread adds a task. */
@@ -134,42 +161,46 @@ static void note_adder(acui_dispatch *queue)
     queue->adder = &me;
 }
 
+static void put(acui_dispatch *queue, acui_task *task, bool joins)
+{
+    note_adder(queue);
+    task->point->brief = joins;
+    acui_batch *batch = batch_for(queue, task, joins ? task->signature : 0);
+    batch->tasks[batch->count++] = task;
+    if (is_whole(batch))
+        atomic_store_explicit(&queue->whole, count_whole(queue) + 1, memory_order_relaxed);
+    if (joins)
+        note_stream(queue, task);
+    queue->added++;
+    set_count(queue, count_of(queue) + 1);
+}
+
 bool acui_dispatch_add(acui_task *task)
 {
     acui_dispatch *queue = acui_dispatch_of(task->device);
     /* What a consumer makes ready goes along: a thread that drains must not find it here again. */
     if (task->way == ACUI_WAY_DIRECT || task->prompt || innermost || !is_open(queue))
         return false;
-    bool joins = task->way == ACUI_WAY_BATCH && !comes_behind_any(task);
-    acui_lock_take(&queue->lock);
-    bool may = takes(queue);
-    bool full = false;
-    if (may) {
-        size_t count = count_of(queue);
-        queue->tasks[count] = (acui_queued){.task = task,
-                                            .stream = task->stream,
-                                            .signature = joins ? task->signature : 0,
-                                            .number = queue->added++};
-        if (joins)
-            note_stream(queue, task);
-        else
-            atomic_store_explicit(&queue->single, count_single(queue) + 1, memory_order_relaxed);
-        set_count(queue, count + 1);
-        note_adder(queue);
+    bool joins = is_brief(task);
+    bool may, full;
+    do {
+        acui_lock_take(&queue->lock);
+        may = is_open(queue) && queue->barred == 0;
         full = is_full(queue);
-    }
-    acui_lock_give(&queue->lock);
-    if (may && acui_streak_now())
+        if (may && !full)
+            put(queue, task, joins);
+        acui_lock_give(&queue->lock);
+    } while (may && full && acui_dispatch_issue(queue));
+    if (!may || full)
+        return false;
+    if (acui_streak_now())
         acui_streak_issued(acui_now()); /* as if this thread had issued it */
-    if (full)
-        acui_dispatch_issue(queue);
-    return may;
+    return true;
 }
 
 uint32_t acui_dispatch_growing(const acui_dispatch *queue)
 {
-    uint32_t count = count_of(queue);
-    return count < ACUI_BATCH_MOST && !count_single(queue) ? count : 0;
+    return count_whole(queue) ? 0 : count_of(queue);
 }
 
 /* ---- consumers ---- */
@@ -178,7 +209,10 @@ static void consumer_begin(acui_dispatch *queue, consumer *c)
 {
     /* seq_cst, as in acui_dispatch_issue and acui_dispatch_drain: see there. */
     atomic_fetch_add_explicit(&queue->consumers, 1, memory_order_seq_cst);
-    *c = (consumer){.outer = innermost, .queue = queue};
+    c->outer = innermost;
+    c->queue = queue;
+    c->user_code = 0;
+    c->behind.count = 0;
     innermost = c;
 }
 
@@ -204,58 +238,46 @@ void acui_user_code_end(void)
             atomic_fetch_sub_explicit(&c->queue->in_user_code, 1, memory_order_relaxed);
 }
 
-#define ALL UINT64_MAX /* whenever it was added */
+#define ALL UINT64_MAX /* whenever it was begun */
 
-typedef struct batch {
-    acui_task *tasks[ACUI_BATCH_MOST];
-    size_t count;
-} batch;
-
-static bool may_be_one_batch(const acui_queued *a, const acui_queued *b)
+/* As many of `count` as there may be a graph for: a power of two. */
+static uint32_t piece_of(uint32_t count)
 {
-    return a->signature == b->signature && a->stream == b->stream;
+    uint32_t n = ACUI_BATCH_MOST;
+    while (n > count)
+        n /= 2;
+    return n;
 }
 
-/* Take the oldest task, and others of its signature, as many as may be batched. Lock held. */
-static void take_signature(acui_dispatch *queue, batch *b)
-{
-    size_t count = count_of(queue), same = 0, kept = 0;
-    const acui_queued first = queue->tasks[0];
-    size_t most = first.signature ? acui_batch_most(first.task->device, first.signature) : 1;
-    for (size_t i = 0; i < count; i++)
-        same += may_be_one_batch(&queue->tasks[i], &first);
-    while (most > same)
-        most /= 2;
-    for (size_t i = 0; i < count; i++) {
-        if (b->count < most && may_be_one_batch(&queue->tasks[i], &first))
-            b->tasks[b->count++] = queue->tasks[i].task;
-        else
-            queue->tasks[kept++] = queue->tasks[i];
-    }
-    if (!first.signature)
-        atomic_store_explicit(&queue->single, count_single(queue) - 1, memory_order_relaxed);
-    set_count(queue, kept);
-}
-
-/* Take a batch if the oldest task was added before number `end`; it may include tasks with that
- * signature that came later. False: no task is that old. */
-static bool take(acui_dispatch *queue, uint64_t end, batch *b)
+/* Take the oldest batch, if its number is less than `end`. What would take another launch stays, so
+ * that more can join it; but not if there is an end to come to. */
+static bool take(acui_dispatch *queue, uint64_t end, acui_batch *b)
 {
     b->count = 0;
     acui_lock_take(&queue->lock);
-    if (count_of(queue) && queue->tasks[0].number < end)
-        take_signature(queue, b);
+    if (queue->taken < queue->begun && queue->taken < end) {
+        acui_batch *oldest = batch_at(queue, queue->taken);
+        if (is_whole(oldest))
+            atomic_store_explicit(&queue->whole, count_whole(queue) - 1, memory_order_relaxed);
+        b->count = end == ALL ? piece_of(oldest->count) : oldest->count;
+        oldest->count -= b->count;
+        memcpy(b->tasks, oldest->tasks, b->count * sizeof *b->tasks);
+        memmove(oldest->tasks, &oldest->tasks[b->count], oldest->count * sizeof *b->tasks);
+        if (oldest->count == 0)
+            queue->taken++;
+        set_count(queue, count_of(queue) - b->count);
+    }
     acui_lock_give(&queue->lock);
     return b->count > 0;
 }
 
 /* Take those out that were given up meanwhile. They must not be issued; they are returned to be
  * run, where they fail. */
-static acui_task *drop_given_up(batch *b)
+static acui_task *drop_given_up(acui_batch *b)
 {
     acui_task *dropped = NULL;
-    size_t kept = 0;
-    for (size_t i = 0; i < b->count; i++) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
         acui_task *task = b->tasks[i];
         if (!acui_gave_up(task->submission)) {
             b->tasks[kept++] = task;
@@ -271,16 +293,38 @@ static acui_task *drop_given_up(batch *b)
 }
 
 /* Issue the batch. Returns tasks to be run. */
-static acui_task *issue(batch *b)
+static acui_task *issue(acui_batch *b)
 {
-    size_t whole = b->count;
     acui_task *others = drop_given_up(b);
-    if (b->count == whole)
-        return acui_issue_all(b->tasks, whole);
-    /* If some were dropped, one by one: hardly any signature has a graph for such a number. */
-    for (size_t i = 0; i < b->count; i++)
-        others = acui_join_tasks(acui_issue_all(&b->tasks[i], 1), others);
+    for (uint32_t i = 0, n; i < b->count; i += n) {
+        n = piece_of(b->count - i);
+        others = acui_join_tasks(acui_issue_all(&b->tasks[i], n), others);
+    }
     return others;
+}
+
+bool acui_dispatch_follow(acui_task *task)
+{
+    acui_batch *b = &innermost->behind;
+    if (innermost->queue != acui_dispatch_of(task->device) || !is_brief(task))
+        return false;
+    if (b->count == 0) {
+        b->signature = task->signature;
+        b->stream = task->stream;
+        b->most = acui_batch_most(task->device, task->signature);
+    }
+    if (b->signature != task->signature || b->stream != task->stream || is_whole(b))
+        return false;
+    task->point->brief = true;
+    b->tasks[b->count++] = task;
+    return true;
+}
+
+static acui_task *issue_behind(consumer *c)
+{
+    acui_task *ready = issue(&c->behind);
+    c->behind.count = 0;
+    return ready;
 }
 
 static void bar(acui_dispatch *queue, int by)
@@ -293,7 +337,7 @@ static void bar(acui_dispatch *queue, int by)
 /* Issue what is there, let nothing be added meanwhile, and run these. */
 static void run_barred(acui_dispatch *queue, acui_task *ready)
 {
-    batch b;
+    acui_batch b;
     bar(queue, 1);
     while (take(queue, ALL, &b))
         ready = acui_join_tasks(issue(&b), ready);
@@ -301,17 +345,18 @@ static void run_barred(acui_dispatch *queue, acui_task *ready)
     bar(queue, -1);
 }
 
-/* Issue one batch, if the oldest task was added before number `end`, and run what comes behind. The
+/* Issue the oldest batch, if its number is less than `end`, and run what comes behind. The
  * thread is a consumer. */
 static bool consume(acui_dispatch *queue, uint64_t end)
 {
-    batch b;
+    acui_batch b;
     if (!take(queue, end, &b))
         return false;
     bool was = acui_error_aside();
     acui_task *ready = issue(&b), *others = NULL;
     for (uint32_t n = 0; ready && !others && n < MOST; n += SOME) {
         others = acui_run_plain(&ready, SOME);
+        ready = acui_join_tasks(issue_behind(innermost), ready);
         if (ready && take(queue, ALL, &b))
             ready = acui_join_tasks(ready, issue(&b));
     }
@@ -405,7 +450,7 @@ void acui_dispatch_drain(acu_device *device, uint64_t timeout)
     if (is_idle(queue))
         return;
     acui_lock_take(&queue->lock);
-    uint64_t end = queue->added;
+    uint64_t end = queue->begun;
     acui_lock_give(&queue->lock);
     atomic_fetch_add_explicit(&queue->drains, 1, memory_order_seq_cst);
     consumer_begin(queue, &c);

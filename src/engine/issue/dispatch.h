@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A device's queue of tasks that are ready, and the thread that issues them.
+ * A device's queue of batches of tasks that are ready, and the thread that issues them.
  *
  * A ready task is issued at once, by the thread at hand. But while a program submits ahead of the
  * device, planning the next submission matters more than issuing this one: then the device's thread
@@ -21,7 +21,7 @@
  *            were submitted ahead, not counting half as many as were not; if there is a core for
  *            it.
  *   OPEN     The thread is there. What may go in a batch is queued, and other tasks that may be
- *            queued if they are submitted ahead; whoever makes the queue full issues a part of it.
+ *            queued if they are submitted ahead; whoever finds the queue full issues a batch first.
  *            It is full sooner while several threads add to it: one alone can not issue for many.
  *            The thread sleeps again when nothing has come for acui_dispatch_patience.
  *   BARRED   Open, but some thread that issues what was there is about to run tasks that may call
@@ -29,9 +29,9 @@
  *            and until it is back nothing is added: every task is issued at once.
  *
  * A thread that issues what is in the queue is its consumer: mostly the device's thread, but also
- * one that drains the queue, or has made it full. A consumer takes the oldest task and others of
- * its signature, issues them, and runs what comes behind; what this makes ready it issues too, and
- * never puts into the queue.
+ * one that drains the queue, or has found it full. A consumer takes the oldest batch, issues it,
+ * and runs what comes behind. What this makes ready it issues too, as batches where that can be
+ * (acui_dispatch_follow), and never puts into the queue.
  *
  * What holds at any time:
  *   - What is queued is issued: the thread does not sleep before the queue is closed and empty.
@@ -64,6 +64,9 @@ static inline acui_dispatch *acui_dispatch_of(const acu_device *device)
 acu_stream *acui_dispatch_prepare(acui_task *task);
 /* The task is ready: put it into its device's queue. False: it is to be issued at once. */
 bool acui_dispatch_add(acui_task *task);
+/* A consumer runs this task, which comes behind what it issued. True: it is issued with others
+ * soon; else it is to be issued at once. */
+bool acui_dispatch_follow(acui_task *task);
 /* This thread begins to issue one task by itself, or has done so. */
 void acui_dispatch_issuing(acu_device *device, bool begins);
 /* Issue all that is queued on the device now, or wait until others have, with what came behind it.
@@ -81,8 +84,7 @@ void acui_user_code_end(void);
 void acui_dispatch_open(acui_dispatch *queue, acu_stream *stream);
 /* No longer: what is there is issued. */
 void acui_dispatch_close(acui_dispatch *queue);
-/* Issue the oldest task and those that go with it, and what comes behind. False: there was nothing,
- * or somebody drains it. */
+/* Issue the oldest batch, and what comes behind. False: there was none, or somebody drains it. */
 bool acui_dispatch_issue(acui_dispatch *queue);
 /* How many are there, if all of these may wait for more of their signature; else 0. */
 uint32_t acui_dispatch_growing(const acui_dispatch *queue);

@@ -373,6 +373,8 @@ static bool issue_as_one(acu_stream *stream, acui_task *const *tasks, size_t cou
     issued_now = tasks[0];
     for (size_t i = 0; i < count; i++)
         acui_record_issue(tasks[i]);
+    for (size_t i = 0; i < count && begun; i++)
+        begun = wait_before(tasks[i]) == ACU_OK;
     if (begun)
         acui_timing_begin(tasks[0]); /* it stands for all of them */
     begun = begun && launch_all(stream, tasks, count);
