@@ -13,6 +13,7 @@ typedef struct bench {
     CUdeviceptr memory; /* for the values, each at a multiple of 256 bytes, and then the engine */
     void *at[ACUI_DNN_PLACES];
     void *scratch;
+    float spent; /* milliseconds, so far */
 } bench;
 
 static size_t bytes_of(const acui_dnn_key *key, int place)
@@ -60,8 +61,10 @@ static void end(bench *b)
         cu->StreamDestroy(b->stream);
 }
 
-/* Milliseconds of the fastest of a few runs; below 0: it failed. */
-static float time_of(const bench *b, const acui_dnn_plan *plan, const acui_dnn_engine *engine)
+/* Milliseconds of the fastest of a few runs, of which one is enough for what takes twice as long as
+ * another; below 0: it failed. */
+static float time_of(bench *b, const acui_dnn_plan *plan, const acui_dnn_engine *engine,
+                     float other)
 {
     const acu_driver_table *cu = b->device->cu;
     float best = -1, ms;
@@ -72,8 +75,13 @@ static float time_of(const bench *b, const acui_dnn_plan *plan, const acui_dnn_e
             cu->EventSynchronize(b->end) != ACU_CUDA_SUCCESS ||
             cu->EventElapsedTime(&ms, b->begin, b->end) != ACU_CUDA_SUCCESS)
             return -1;
-        if (i > 0 && (best < 0 || ms < best))
+        if (i == 0)
+            continue;
+        b->spent += ms;
+        if (best < 0 || ms < best)
             best = ms;
+        if (other >= 0 && ms > 2 * other)
+            break;
     }
     return best;
 }
@@ -84,13 +92,12 @@ int acui_dnn_fastest(const acui_dnn_plan *plan, const acui_dnn_engine *engines, 
     bench b = {.device = device};
     size_t scratch = 0;
     int chosen = 0;
-    float best = -1, spent = 0;
+    float best = -1;
     for (int i = 0; i < count; i++)
         scratch = engines[i].bytes > scratch ? engines[i].bytes : scratch;
     bool able = begin(&b, key, scratch) && acui_cudnn.set_stream(plan->handle, b.stream) == 0;
-    for (int i = 0; able && i < count && spent < BUDGET_MS; i++) {
-        float ms = time_of(&b, plan, &engines[i]);
-        spent += ms > 0 ? ms * (RUNS + 1) : 0;
+    for (int i = 0; able && i < count && b.spent < BUDGET_MS; i++) {
+        float ms = time_of(&b, plan, &engines[i], best);
         if (ms >= 0 && (best < 0 || ms < best)) {
             best = ms;
             chosen = i;
