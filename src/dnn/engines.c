@@ -186,7 +186,8 @@ static void look_at_numbers(choice *c)
     int64_t numbers = 0, one;
     if (acui_cudnn.get(c->graph, GRAPH_ENGINES, ACUI_CUDNN_INT64, 1, &one, &numbers) != 0)
         return;
-    for (int64_t i = 0; i < numbers && i < NUMBERS && !is_enough(c); i++)
+    numbers = numbers < NUMBERS ? numbers : NUMBERS;
+    for (int64_t i = numbers; i-- > 0 && !is_enough(c);) /* the first are the slowest */
         look_at_number(c, i);
 }
 
@@ -194,11 +195,11 @@ static void look_at_numbers(choice *c)
 static void look_everywhere(choice *c)
 {
     look_in_list(c, BY_ESTIMATE);
-    look_in_list(c, FALLBACK);
     if (c->key->measured && is_exact(c->key)) {
         c->most = ACUI_DNN_ENGINES;
         look_at_numbers(c);
     }
+    look_in_list(c, FALLBACK);
     if (c->count == 0 && c->frugal.plan) { /* unless even that is more than is allowed */
         c->found[c->count++] = c->frugal;
         c->frugal = (acui_dnn_engine){NULL, 0};

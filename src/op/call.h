@@ -29,6 +29,9 @@ struct acui_own_call {
      * nothing; likewise `wait`. */
     acu_status (*begin)(void *user, acu_device *device, acui_point **behind);
     void (*wait)(void *user); /* until it is there, or never will be; blocks */
+    /* Before and after a stream is captured for the call, which must not wait meanwhile. No
+     * function: it never does. */
+    void (*capturing)(void *user, bool begins);
     /* For cached graphs: what the call depends on, besides the addresses of its values. False: that
      * can not be told, as where there is no such function. */
     bool (*key)(void *user, acui_call_key *key);

@@ -16,6 +16,8 @@ struct acui_instead {
      * Called when the launch is planned. */
     acui_point *(*behind)(acu_device *device);
     void (*wait)(acu_device *device); /* until behind would return NULL; blocks */
+    /* Before and after a stream is captured for the call, which must not wait meanwhile. */
+    void (*capturing)(acu_device *device, bool begins);
     /* Enqueue what the launch would do, from its parameters, with the node's temporary memory.
      * *done stays false where the kernel is to do it. On failure the record is set. The caller has
      * entered the device and holds the stream's issue lock. */

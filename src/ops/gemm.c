@@ -231,6 +231,15 @@ static void wait_for(acu_device *device)
     acui_handles_wait(handles_of(device));
 }
 
+static void capturing(acu_device *device, bool begins)
+{
+    acui_handles *handles = handles_of(device);
+    if (!begins)
+        acui_handles_unreserve();
+    else if (acui_handles_ready(handles))
+        acui_handles_reserve(handles);
+}
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static size_t scratch_for(const acu_device *device, const acui_matmul *p)
@@ -251,7 +260,7 @@ static acu_op *fail_instead(acu_op *launch)
 acu_op *acui_gemm_ask(acu_device *device, const acui_matmul *from, acu_op *launch)
 {
     static const acui_instead cublas = {
-        .addresses = 3, .behind = behind, .wait = wait_for, .call = call};
+        .addresses = 3, .behind = behind, .wait = wait_for, .capturing = capturing, .call = call};
     acui_library *library = &acui_library_CUBLAS;
     acui_handles *handles;
     gemm g;

@@ -55,6 +55,15 @@ static void wait_for(void *user)
     acui_handles_wait(((vendor_call *)user)->handles);
 }
 
+static void capturing(void *user, bool begins)
+{
+    vendor_call *v = user;
+    if (!begins)
+        acui_handles_unreserve();
+    else if (acui_handles_ready(v->handles))
+        acui_handles_reserve(v->handles);
+}
+
 /* ---- cached graphs --------------------------------------------------------------------------- */
 
 static bool key(void *user, acui_call_key *key)
@@ -173,7 +182,8 @@ acu_op *acui_vendor_op(const acui_vendor_call *call, const acu_arg *args, size_t
                        acu_site site)
 {
     static const acui_own_call own = {
-        .begin = begin, .wait = wait_for, .key = key, .hold = hold, .let_go = let_go};
+        .begin = begin, .wait = wait_for, .capturing = capturing, .key = key, .hold = hold,
+        .let_go = let_go};
     vendor_call *v = acui_alloc(sizeof *v + call->bytes);
     if (!v) {
         for (size_t i = 0; i < count; i++)

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/callback.h"
 #include "base/error.h"
+#include "base/local.h"
 #include "device/loader.h"
 #include "kernel/kernel.h"
 
@@ -414,10 +415,21 @@ static bool is_for_all(const acui_handles *h)
     return h->library->shared && h->bytes > 0;
 }
 
+/* By this thread. */
+static ACUI_LOCAL struct {
+    acui_handles *of; /* NULL: none is */
+    void *handle;     /* NULL: it is in use */
+} reserved;
+
 void *acui_handles_take(acui_handles *h)
 {
     if (is_for_all(h)) /* the state says that it is there, and it stays */
         return h->free[0];
+    if (reserved.of == h && reserved.handle) {
+        void *kept = reserved.handle;
+        reserved.handle = NULL;
+        return kept;
+    }
     pthread_mutex_lock(&h->lock);
     while (h->free_count == 0) {
         if (!h->growing && h->count < MOST)
@@ -433,6 +445,10 @@ void acui_handles_give(acui_handles *h, void *handle)
 {
     if (is_for_all(h))
         return;
+    if (reserved.of == h && !reserved.handle) {
+        reserved.handle = handle;
+        return;
+    }
     pthread_mutex_lock(&h->lock);
     put(h, handle);
     pthread_mutex_unlock(&h->lock);
@@ -448,6 +464,27 @@ static acu_status for_plans(acui_library *library, acu_device *device, acui_hand
     pthread_mutex_unlock(&list_lock);
     *from = h;
     return h ? ACU_OK : ACU_ERR_NO_MEMORY;
+}
+
+void acui_handles_reserve(acui_handles *h)
+{
+    acui_handles *from = h;
+    if (is_for_all(h)) {
+        pthread_mutex_lock(&list_lock);
+        from = find(first_of(h->library, h->device), NULL, 0); /* with one of which it was made */
+        pthread_mutex_unlock(&list_lock);
+    }
+    void *handle = acui_handles_take(from);
+    reserved.of = from;
+    reserved.handle = handle;
+}
+
+void acui_handles_unreserve(void)
+{
+    acui_handles *h = reserved.of;
+    reserved.of = NULL;
+    if (h)
+        acui_handles_give(h, reserved.handle);
 }
 
 /* NULL: there is none, and this thread is to make one. */

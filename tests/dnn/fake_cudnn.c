@@ -82,6 +82,9 @@ int cudnnCreate(fake_handle **handle)
     int status = atomic_load(&fake_cudnn.fail_create);
     if (status)
         return fake_refuse(status, "told to");
+    void (*creating)(void) = atomic_load(&fake_cudnn.creating);
+    if (creating)
+        creating();
     *handle = fake_make(sizeof **handle);
     atomic_fetch_add(&fake_cudnn.handles, 1);
     return *handle ? SUCCESS : NO_MEMORY;
@@ -105,6 +108,9 @@ int fake_use(fake_handle *handle)
         return fake_refuse(status, "told to");
     if (atomic_exchange(&handle->busy, true))
         atomic_fetch_add(&fake_cudnn.overlaps, 1);
+    void (*calling)(void) = atomic_load(&fake_cudnn.calling);
+    if (calling)
+        calling();
     return SUCCESS;
 }
 

@@ -409,6 +409,73 @@ static void handles(void **state)
     with_end(device);
 }
 
+/* A driver lets nobody load a module, which making a handle does, while a stream is captured: so
+ * whoever captures must not wait for a handle. (On a GPU, two such threads waited for ever.) */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool calls, goes_on;
+    _Atomic(int) made, captured; /* handles; of these while a stream was captured */
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void first_call_waits(void)
+{
+    atomic_store(&fake->calling, NULL);
+    pthread_mutex_lock(&meeting.lock);
+    meeting.calls = true;
+    pthread_cond_broadcast(&meeting.changed);
+    while (!meeting.goes_on)
+        pthread_cond_wait(&meeting.changed, &meeting.lock);
+    pthread_mutex_unlock(&meeting.lock);
+}
+
+static void look_for_captures(void)
+{
+    atomic_fetch_add(&meeting.made, 1);
+    if (acu_driver_calls(ACU_CALL_StreamBeginCapture) !=
+        acu_driver_calls(ACU_CALL_StreamEndCapture))
+        atomic_fetch_add(&meeting.captured, 1);
+}
+
+static void *calls_once(void *device)
+{
+    acu_dnn_conv_options o = {.size = sizeof o};
+    is_72(device, some(ACU_F32, 8, o), 8);
+    return NULL;
+}
+
+static void captures_wait_for_nothing(void **state)
+{
+    (void)state;
+    test_software_only();
+    acu_device *device = open_dnn();
+    acu_dnn_conv_options o = {.size = sizeof o};
+    acu_graph *graph;
+    pthread_t thread;
+    is_72(device, some(ACU_F32, 8, o), 8); /* the plan is there, and one handle */
+    assert_works(acu_graph_cache_limit(device, 0));
+    acu_driver_count_calls(true);
+    atomic_store(&fake->calling, first_call_waits);
+    atomic_store(&fake->creating, look_for_captures);
+    assert_int_equal(pthread_create(&thread, NULL, calls_once, device), 0);
+    pthread_mutex_lock(&meeting.lock);
+    while (!meeting.calls) /* and has the handle */
+        pthread_cond_wait(&meeting.changed, &meeting.lock);
+    pthread_mutex_unlock(&meeting.lock);
+    assert_works(acu_graph_load(device, some(ACU_F32, 8, o), NULL, &graph));
+    pthread_mutex_lock(&meeting.lock);
+    meeting.goes_on = true;
+    pthread_cond_broadcast(&meeting.changed);
+    pthread_mutex_unlock(&meeting.lock);
+    pthread_join(thread, NULL);
+    atomic_store(&fake->creating, NULL);
+    acu_driver_count_calls(false);
+    assert_int_equal(atomic_load(&meeting.made), 1);
+    assert_int_equal(atomic_load(&meeting.captured), 0);
+    acu_graph_release(graph);
+    with_end(device);
+}
+
 static void deterministic(void **state)
 {
     (void)state;
@@ -634,6 +701,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(many_shapes), cmocka_unit_test(threads), cmocka_unit_test(gradients),
         cmocka_unit_test(into), cmocka_unit_test(in_a_graph), cmocka_unit_test(repeated),
         cmocka_unit_test(choices), cmocka_unit_test(numbered), cmocka_unit_test(handles),
+        cmocka_unit_test(captures_wait_for_nothing),
         cmocka_unit_test(deterministic), cmocka_unit_test(with_less_memory),
         cmocka_unit_test(refusals), cmocka_unit_test(failures), cmocka_unit_test(without_memory),
         cmocka_unit_test(without_a_call)};

@@ -34,6 +34,9 @@ typedef struct fake_driver {
     _Atomic(int) overlaps; /* a handle in use by two threads */
     _Atomic(uint64_t) workspace; /* bytes that the last call of cuBLAS was given */
     _Atomic(int) ways; /* of cuDNN: 1 << each engine that was called */
+    /* Of cuDNN: called while a handle is made, and while a call has one; NULL: not. */
+    void (*_Atomic(creating))(void);
+    void (*_Atomic(calling))(void);
 } fake_driver;
 
 fake_driver *fake_driver_of(void);

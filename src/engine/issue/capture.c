@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/issue/graphs.h"
 #include "engine/issue/issue.h"
+#include "op/call.h"
 #include "op/instead.h"
 
 #include <string.h>
@@ -215,6 +216,18 @@ static acu_status end(acui_node *node, CUstream stream, acu_status status, CUgra
                         node->name);
 }
 
+/* What the call needs is there before the capture begins, and until it has ended. */
+static void note(const acui_node *node, bool begins)
+{
+    if (node->kind == ACUI_NODE_LAUNCH) {
+        acui_launch_instead(node)->capturing(node->device, begins);
+        return;
+    }
+    const acu_op *op = node->u.call.op;
+    if (op->u.call.own && op->u.call.own->capturing)
+        op->u.call.own->capturing(op->user.data, begins);
+}
+
 static acu_status capture_call(acui_node *node, CUstream stream, CUgraph *graph)
 {
     bool done = false;
@@ -238,7 +251,9 @@ acu_status acui_capture(acui_exec *exec, uint32_t i, acui_node *node, CUgraph *g
                           ACU_CU_STREAM_NON_BLOCKING));
     free_all(&c);
     begin(&c);
+    note(node, true);
     acu_status status = capture_call(node, exec->capture, graph);
+    note(node, false);
     finish(&c);
     return status;
 }
