@@ -44,7 +44,6 @@ typedef struct acui_flight {
                                   * (blocked.c); of all that follows, if nothing else is said */
     acu_stream *active; /* streams that have tasks, or had some a while ago; each retained */
     acu_stream *next;   /* where the next look goes on; NULL: at the first */
-    uint64_t sequence;  /* how many tasks there were so far */
     uint64_t over_at;   /* when the last task was over that somebody wanted to be told of */
     uint64_t gap;       /* between that and the next one, on average; at most 2 ACUI_SHORT_GAP */
     uint64_t ended_at;  /* when a task was last found over, in ns */

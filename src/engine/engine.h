@@ -24,9 +24,8 @@
  *   submission.c  what all rooms need of submissions
  *   order.c     enters tasks behind what used their data
  *   find.c      finds the tasks of a submission that have given nodes
- *   fail.c      makes a task fail, or passes over it
- *   children.c  what a failure means for or_else, finally, and ops that others use
- *   late.c      a failure of what is on the device already, and of what reads it
+ *   fail.c      what a failure means: for tasks, for or_else, finally, and ops that others use, and
+ *               for what is on the device already
  * issue/: onto the device
  *   admit.c     makes tasks wait on the host while too much is in flight
  *   memory.c, holder.c   get a task its memory, or make it wait for memory on the host: memory.h
@@ -62,7 +61,7 @@
  * report/: for people
  *   record.c, explain.c   what became of a submission
  *   timing.c, trace.c    when it ran on the device; its record as part of a trace
- *   counters.c, metrics.c  how many submissions and operations there were; all counters as text
+ *   metrics.c   how many submissions and operations there were; all counters as text
  *
  * Locks, in the order in which they may be taken: a stream's issue lock; the lock of tasks that ask
  * for memory again (`again` in issue/memory.c); the lock of threads that give memory back
@@ -154,7 +153,6 @@ typedef enum acui_way {
  * something else is said. Its flags, all false at first:
  *
  *   flag             set by                       read by           false again when
- *   makes            take_in                      any               never
  *   on_stream        acui_enter_on_stream         who enters it     never
  *   prompt           acui_enter_tasks             any               never
  *   binds            take_in                      whoever has it    its kernels are bound
@@ -180,7 +178,6 @@ struct acui_task {
     acui_node **body;  /* without the prologue (the same array if there is none); cut into: */
     acui_run *runs;
     uint32_t body_count;
-    uint32_t operations; /* how many of its nodes count as operations */
     uint32_t followed;   /* the first node of the first later task of the submission that comes
                           * behind it because the program asked for that; 0: none so far. By the
                           * thread that plans, also later */
@@ -198,7 +195,6 @@ struct acui_task {
     uint64_t signature; /* 0: not known yet; once it is in flight, under the flight lock */
     uint64_t number;    /* its signal on the stream; by whoever issues it */
 
-    bool makes;       /* it has a prologue: it makes memory */
     bool on_stream;   /* its work was on the stream before it was entered */
     bool prompt;      /* a thread waits for its end at once */
     uint8_t way;      /* an acui_way; whoever has it. DIRECT again if its submission is given up */
@@ -233,7 +229,6 @@ struct acui_task {
     } memory;
 
     struct { /* flight lock, from when it is in flight: flight.h */
-        uint64_t sequence;  /* its number among all tasks that went to the device */
         uint64_t issued_at; /* when its signal was made */
     } flight;
 };
@@ -243,6 +238,12 @@ struct acui_task {
 static inline const acui_node *acui_task_subject(const acui_task *task)
 {
     return task->body_count ? task->body[0] : task->first;
+}
+
+/* Whether it has a prologue: it makes memory. */
+static inline bool acui_task_makes(const acui_task *task)
+{
+    return task->body != task->nodes;
 }
 
 /* Makes new memory, or fills it from the host's. Comes behind nothing in its task, and is issued

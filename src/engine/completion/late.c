@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Calls of libraries that are on the device: which there are, and their failures (order/late.c). A
+/* Calls of libraries that are on the device: which there are, and their failures (order/fail.c). A
  * task in a stream's list stays there, and exists, while the order locks and the flight lock are
  * held, which whoever finds it over takes. */
 #include "base/error.h"

@@ -63,10 +63,9 @@ static void set_first(acu_stream *stream, acui_task *task)
     atomic_store_explicit(&stream->engine.first, task ? task->number : 0, memory_order_relaxed);
 }
 
-static void append(acui_flight *flight, acu_stream *stream, acui_task *task, uint64_t now)
+static void append(acu_stream *stream, acui_task *task, uint64_t now)
 {
     task->flight.issued_at = now;
-    task->flight.sequence = ++flight->sequence;
     task->next_listed = NULL;
     atomic_store_explicit(&task->submission->last_number, task->number, memory_order_relaxed);
     if (stream->engine.last_task)
@@ -113,7 +112,7 @@ void acui_flight_add(acu_stream *stream, acui_task *const *tasks, size_t count, 
     if (!stream->engine.first_task)
         called = take_call(stream);
     for (size_t i = 0; i < count; i++) {
-        append(flight, stream, tasks[i], now);
+        append(stream, tasks[i], now);
         if (armed && tasks[i]->prompt)
             atomic_store_explicit(&tasks[i]->submission->future->flagged, true,
                                   memory_order_release);

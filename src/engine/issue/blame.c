@@ -69,11 +69,11 @@ static void look_at_head(const acui_task *task, void *context)
 {
     heads *found = context;
     found->streams++;
-    if (!found->oldest || task->flight.sequence < found->oldest->flight.sequence)
+    if (!found->oldest || task->flight.issued_at < found->oldest->flight.issued_at)
         found->oldest = task;
     for (const acui_task *t = task; t; t = t->next_listed) {
         const acui_node *launch = find_named(t);
-        if (!launch || (found->launch && found->task->flight.sequence < t->flight.sequence))
+        if (!launch || (found->launch && found->task->flight.issued_at < t->flight.issued_at))
             continue;
         found->launch = launch;
         found->task = t;

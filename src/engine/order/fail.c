@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks that fail, because of what they read or of their submission, or are passed over; and lists
- * of tasks that are ready. */
+/* What a failure means: for the children of a submission (op/child.h), for tasks that are still to
+ * start, and for what the device has already; tasks that are passed over; and lists of tasks that
+ * are ready. */
 #include "base/error.h"
 #include "engine/order/order.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* ---- records ---- */
 
 void acui_add_context(acu_error *error, const acui_node *node)
 {
@@ -32,6 +35,82 @@ acui_fault *acui_fault_of_node(const acui_node *node)
         error.device = node->device->info.ordinal;
     return acui_fault_new(&error);
 }
+
+/* ---- children ---- */
+
+void acui_children_note(acui_submission *s, acui_child *child, acui_fault *fault)
+{
+    s->plan.fails |= child != NULL;
+    if (!acui_child_fail(child, fault) || s->order.fault)
+        return;
+    s->order.fault = acui_fault_retain(fault);
+    acui_children_unwanted(&s->plan);
+}
+
+void acui_turn_comes(const acui_task *task)
+{
+    acui_order_lock(task->homes);
+    atomic_store_explicit(&task->child->turn, ACUI_TURN_COME, memory_order_relaxed);
+    acui_order_unlock(task->homes);
+}
+
+/* Whether a finally runs it whatever fails outside. What is in an op with other users, inside of
+ * that finally, runs as it is wanted. */
+static bool is_for_last(const acui_child *child)
+{
+    const acui_child *last = child ? child->last : NULL;
+    return last && (!child->shared || child->shared->depth < last->depth);
+}
+
+/* Why nothing more of it is to start; NULL: nothing has failed outside of children, and nobody gave
+ * it up. */
+static acui_fault *end_of(const acui_submission *s)
+{
+    return s->order.fault ? s->order.fault : acui_gave_up(s);
+}
+
+static bool is_stopped(const acui_task *task, acui_fault **why)
+{
+    const acui_submission *s = task->submission;
+    bool wanted = acui_child_is_wanted(task->child);
+    *why = NULL;
+    const acui_child *child = s->plan.fails ? task->child : NULL; /* they may nest deeply */
+    for (; child; child = child->kind == ACUI_CHILD_FINALLY ? NULL : child->outer)
+        if (child->fault && !(wanted && child->kind == ACUI_CHILD_SHARED)) {
+            *why = child->fault;
+            return true;
+        }
+    if (!end_of(s) || wanted || is_for_last(task->child))
+        return false;
+    *why = end_of(s);
+    return true;
+}
+
+/* The innermost `try` around it was stopped, before anything in it failed. */
+static void note_stopped(acui_child *child)
+{
+    while (child && !child->fault && child->kind != ACUI_CHILD_TRY)
+        child = child->parent;
+    if (child && !child->fault)
+        child->stopped = true;
+}
+
+bool acui_task_is_stopped(acui_task *task, acui_fault **why)
+{
+    const acui_child *tried = task->first->kind == ACUI_NODE_DECIDE ? task->child->tried : NULL;
+    bool stopped = is_stopped(task, why);
+    if (!stopped && tried && tried->stopped) {
+        stopped = true; /* others want what the alternative writes; it does not run: that stays */
+        while (tried && !tried->fault)
+            tried = tried->parent;
+        *why = tried ? tried->fault : end_of(task->submission);
+    }
+    if (stopped)
+        note_stopped(task->child);
+    return stopped;
+}
+
+/* ---- tasks that are still to start ---- */
 
 void acui_task_note(acui_task *task, acui_fault *fault)
 {
@@ -178,6 +257,45 @@ acui_task *acui_retire(acui_task *task)
     bool over = acui_refs_drop(&task->order.pending);
     acui_order_unlock(task->homes);
     return over ? acui_task_over(task) : NULL;
+}
+
+/*
+ * ---- what the device has already ----
+ *
+ * A library whose call was enqueued says later that it came to nothing. Nothing behind it has begun
+ * on the device, but may have been issued; so whatever reads the result fails then, and not only
+ * what is still to be issued.
+ */
+
+/* Whether there ever was one: else nobody needs to look. Relaxed: changed and read under order
+ * locks that both sides hold, where it matters. */
+static _Atomic(bool) any;
+
+void acui_fail_late(acui_task *task, acui_fault *fault)
+{
+    atomic_store_explicit(&any, true, memory_order_relaxed);
+    acui_task_note(task, fault);
+    if (!task->point->fault)
+        task->point->fault = acui_fault_retain(fault);
+}
+
+static void fail_with(acui_task *task, const acui_dependency *bad)
+{
+    bool was = acui_error_aside();
+    acui_fault *fault = acui_dependency_fault(task, bad->point->fault);
+    acui_error_back(was);
+    acui_fail_late(task, fault);
+    acui_fault_release(fault);
+}
+
+bool acui_note_late(acui_task *task)
+{
+    if (task->order.fault || !atomic_load_explicit(&any, memory_order_relaxed))
+        return false;
+    const acui_dependency *bad = acui_behind_failure(task);
+    if (bad)
+        fail_with(task, bad);
+    return bad;
 }
 
 /* ---- lists of ready tasks ---- */

@@ -554,7 +554,7 @@ acui_task *acui_enter_tasks(acui_submission *s, acui_task *tasks)
         if (task->stream)
             acui_backlog_add(task);
         s->order.hosts |= task->stream == NULL;
-        note_flag(&s->order.makes, task->makes);
+        note_flag(&s->order.makes, acui_task_makes(task));
         acui_count_entered(task);
         if (!enter_task(task))
             task->order.fault = acui_fault_no_memory();

@@ -101,7 +101,7 @@ acui_fault *acui_dependency_fault(const acui_task *task, const acui_fault *cause
 /* Put what the program says around the node (its acui_context) into the record. */
 void acui_add_context(acu_error *error, const acui_node *node);
 
-/* ---- children.c; order lock of the submission's home held ---- */
+/* For these two, the order lock of the submission's home is held. */
 /* Something in the child failed (`fault` may be NULL for lack of memory): note which of those
  * around it, or whether the submission, fail with it. */
 void acui_children_note(acui_submission *submission, acui_child *child, acui_fault *fault);
@@ -112,7 +112,7 @@ bool acui_task_is_stopped(acui_task *task, acui_fault **why);
 void acui_turn_comes(const acui_task *task); /* the alternative that it decides on runs; takes the
                                               * locks */
 
-/* ---- late.c ---- */
+/* A failure of what the device has already. */
 /* The task, which is on the device and not over there, fails with the fault (borrowed). All order
  * locks held. */
 void acui_fail_late(acui_task *task, acui_fault *fault);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* All counters as OpenMetrics text: acu_metrics. A metric is all of its samples in one place, so
- * the devices are read first, and then written metric by metric. */
+/* How many submissions and operations there were (acu_process_stats), and all counters as
+ * OpenMetrics text (acu_metrics). */
 #include <acuda/metrics.h>
 
 #include "base/alloc.h"
+#include "base/cache.h"
 #include "base/error.h"
 #include "base/fork.h"
+#include "base/options.h"
 #include "device/device.h"
 #include "device/open.h"
+#include "engine/report/report.h"
 #include "op/print.h"
 
 #include <acuda/compile.h>
@@ -15,6 +18,57 @@
 #include <acuda/graph_cache.h>
 #include <acuda/pool.h>
 #include <inttypes.h>
+
+/* ---- counting ---- */
+
+void acui_count_submitted(void)
+{
+    acui_count_add(ACUI_COUNT_SUBMISSIONS, 1);
+}
+
+void acui_count_done(bool failed)
+{
+    acui_count_add(ACUI_COUNT_DONE, 1);
+    if (failed)
+        acui_count_add(ACUI_COUNT_FAILED, 1);
+}
+
+void acui_count_operations(const acui_task *task, bool over)
+{
+    static const unsigned counted = 0
+#define ACU_X(id, name, counted_) | (unsigned)counted_ << ACUI_NODE_##id
+        ACUI_NODES(ACU_X);
+#undef ACU_X
+    int64_t operations = 0;
+    for (size_t i = 0; i < task->count; i++)
+        operations += counted >> task->nodes[i]->kind & 1;
+    acui_count_add(over ? ACUI_COUNT_OPERATIONS_DONE : ACUI_COUNT_OPERATIONS, operations);
+}
+
+static uint64_t sum(unsigned count)
+{
+    return (uint64_t)acui_count_sum(count);
+}
+
+acu_status acu_process_stats(acu_process_statistics *stats)
+{
+    acu_process_statistics all = {.submissions = sum(ACUI_COUNT_SUBMISSIONS),
+                                  .submissions_done = sum(ACUI_COUNT_DONE),
+                                  .submissions_failed = sum(ACUI_COUNT_FAILED),
+                                  .operations = sum(ACUI_COUNT_OPERATIONS),
+                                  .operations_done = sum(ACUI_COUNT_OPERATIONS_DONE),
+                                  .staged_copies = sum(ACUI_COUNT_STAGED),
+                                  .staged_bytes = sum(ACUI_COUNT_STAGED_BYTES),
+                                  .staged_skipped = sum(ACUI_COUNT_STAGED_SKIPPED)};
+    return acui_struct_write(stats, &all, sizeof all, __func__);
+}
+
+/*
+ * ---- as text ----
+ *
+ * A metric is all of its samples in one place, so the devices are read first, and then written
+ * metric by metric.
+ */
 
 typedef struct seen { /* a device */
     int ordinal;

@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 
-/* ---- counters.c ---- */
+/* ---- metrics.c ---- */
 void acui_count_submitted(void);
 void acui_count_done(bool failed);
 void acui_count_operations(const acui_task *task, bool done);

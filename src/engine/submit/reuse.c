@@ -348,7 +348,7 @@ static void let_go(acui_submission *s)
 bool acui_reuse_memory(acui_task *task)
 {
     acui_arena *arena = &task->submission->plan.transient;
-    uint32_t count = task->makes && task->count >= FEWEST ? count_made(task) : 0;
+    uint32_t count = acui_task_makes(task) && task->count >= FEWEST ? count_made(task) : 0;
     if (count < 2)
         return true;
     walk w = {.task = task};

@@ -137,14 +137,8 @@ static bool continues(const acui_task *task, const acui_frame *frame, const acui
 
 static void take_in(acui_task *task, acui_node *node)
 {
-    static const unsigned counted = 0
-#define ACU_X(id, name, counted_) | (unsigned)counted_ << ACUI_NODE_##id
-        ACUI_NODES(ACU_X);
-#undef ACU_X
     task->count++;
-    task->operations += counted >> node->kind & 1;
     task->binds |= acui_launch_is_late(node);
-    task->makes |= acui_is_prologue(node);
     node->entered = true;
 }
 
@@ -179,11 +173,14 @@ static bool lay_out(acui_task *task)
     if (!task->nodes)
         return false;
     acui_node *node = task->first;
-    for (size_t i = 0; i < task->count; i++, node = node->next)
+    bool makes = false;
+    for (size_t i = 0; i < task->count; i++, node = node->next) {
         task->nodes[i] = node;
+        makes |= acui_is_prologue(node);
+    }
     if (acui_is_on_host(task->first) || acui_child_refused(&task->submission->plan, task->child))
         return true; /* a refused part is half planned, and never runs */
-    if (task->makes)
+    if (makes)
         task->body = ACUI_ARENA_ARRAY(arena, acui_node *, task->count);
     return task->body && acui_find_edges(task) && acui_reuse_memory(task) && acui_cut_runs(task);
 }
