@@ -176,11 +176,18 @@ ACUI_DEVICE void acui_apply_real(int op, const T (&x)[2][COUNT], T (&y)[COUNT])
     }
 }
 
+/* NaN if one of them is; where the bounds are in the wrong order, the upper one. */
+template <typename T> ACUI_DEVICE T acui_clamp(T x, T low, T high)
+{
+    x = x < low || low != low ? low : x;
+    return x > high || high != high ? high : x;
+}
+
 template <typename T, int COUNT>
 ACUI_DEVICE void acui_apply_real(int op, const T (&x)[3][COUNT], T (&y)[COUNT])
 {
     switch (op) {
-    case ACU_OP_CLAMP: ACUI_EACH3(a != a ? a : a < b ? b : a > c ? c : a);
+    case ACU_OP_CLAMP: ACUI_EACH3(acui_clamp(a, b, c));
     default: ACUI_EACH3(fma(a, b, c));
     }
 }
@@ -309,7 +316,7 @@ ACUI_DEVICE void acui_apply_whole(int op, const T (&x)[3][COUNT], T (&y)[COUNT],
     const T flip = u ? (T)((U)1 << (8 * sizeof(T) - 1)) : 0;
     switch (op) {
     case ACU_OP_WHERE: ACUI_EACH3(a ? b : c);
-    default: ACUI_EACH3((a ^ flip) < (b ^ flip) ? b : (a ^ flip) > (c ^ flip) ? c : a);
+    default: ACUI_EACH3(acui_clamp<T>(a ^ flip, b ^ flip, c ^ flip) ^ flip);
     }
 }
 

@@ -41,7 +41,8 @@ template <typename V, typename W> struct acui_whole {
     __device__ friend acui_whole fn_where(acui_whole c, acui_whole a, acui_whole b) { return c ? a : b; }
     __device__ friend acui_whole fn_clamp(acui_whole a, acui_whole b, acui_whole c)
     {
-        return a < b ? b : a > c ? c : a;
+        a = a < b ? b : a;
+        return a > c ? c : a;
     }
     /* 0 if it is no integer */
     __device__ friend acui_whole fn_pow(acui_whole a, acui_whole b)

@@ -298,7 +298,8 @@ ACU_API const char *acu_elementwise_name(acu_elementwise kind); /* "add"; "?" fo
 #define acu_complex(real, imag) ACUI_BINARY(COMPLEX, real, imag) /* of f32: c64; of f64: c128 */
 
 #define acu_where(condition, a, b) ACUI_TERNARY(WHERE, condition, a, b) /* the condition is bool */
-#define acu_clamp(x, low, high) ACUI_TERNARY(CLAMP, x, low, high)       /* NaN stays */
+/* NaN if one of the three is; `high` where low is above it. */
+#define acu_clamp(x, low, high) ACUI_TERNARY(CLAMP, x, low, high)
 #define acu_fma(a, b, c) ACUI_TERNARY(FMA, a, b, c) /* a b + c, in float or double, rounded once */
 
 /* ---- reductions ----------------------------------------------------------------------------- */

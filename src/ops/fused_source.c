@@ -78,7 +78,8 @@ static const char functions[] =
     "FN2(min, a != a || a < b ? a : b) FN2(max, a != a || a > b ? a : b) FN2(pow, pow(a, b))\n"
     "#define FN3(name, value) INLINE T fn_##name(T a, T b, T c) { return value; }\n"
     "FN3(fma, fma(a, b, c)) FN3(where, a != 0 ? b : c)\n"
-    "FN3(clamp, a != a ? a : a < b ? b : a > c ? c : a)\n";
+    "INLINE T fn_clamp(T a, T b, T c)\n"
+    "{ a = a < b || b != b ? b : a; return a > c || c != c ? c : a; }\n";
 
 static const char *types_of(const acui_expression_for *of)
 {

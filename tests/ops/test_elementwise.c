@@ -117,7 +117,7 @@ static long double real(acu_elementwise kind, long double a, long double b, long
     case ACU_OP_OR: return a != 0 || b != 0;
     case ACU_OP_XOR: return (a != 0) != (b != 0);
     case ACU_OP_WHERE: return a != 0 ? b : c;
-    case ACU_OP_CLAMP: return a != a ? a : a < b ? b : a > c ? c : a;
+    case ACU_OP_CLAMP: return a != a || b != b || c != c ? (long double)NAN : fminl(fmaxl(a, b), c);
     case ACU_OP_FMA: return a * b + c;
     default: return unary(kind, a);
     }
@@ -201,7 +201,7 @@ static int64_t whole(acu_elementwise kind, int64_t a, int64_t b, int64_t c, acu_
     case ACU_OP_SHIFT_LEFT: return shifted(a, b, true, u, dtype);
     case ACU_OP_SHIFT_RIGHT: return shifted(a, b, false, u, dtype);
     case ACU_OP_WHERE: return a ? b : c;
-    case ACU_OP_CLAMP: return before(a, b, u) ? b : before(c, a, u) ? c : a;
+    case ACU_OP_CLAMP: a = before(a, b, u) ? b : a; return before(c, a, u) ? c : a;
     default: return a;
     }
 }

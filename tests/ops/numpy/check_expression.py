@@ -66,6 +66,7 @@ REAL = {"abs(z)": lambda z, w: abs(z), "angle(z)": lambda z, w: np.angle(z), "re
         "imag(z * complex(0, 3))": lambda z, w: 3 * z.real, "sqrt(real(z))": lambda z, w: np.sqrt(z.real),
         "max(abs(z), abs(w))": lambda z, w: np.maximum(abs(z), abs(w)),
         "clamp(real(z), -0.5, floor(abs(w)))": lambda z, w: np.clip(z.real, -0.5, np.floor(abs(w))),
+        "clamp(real(z), real(w), 0.5)": lambda z, w: np.clip(z.real, w.real, 0.5), # the bounds in any order
         "z == w": lambda z, w: z == w, "!z": lambda z, w: z == 0, "z && w": lambda z, w: (z != 0) & (w != 0),
         "abs(z) < abs(w) || z == w": lambda z, w: (abs(z) < abs(w)) | (z == w),
         "real(conj(abs(z))) + imag(abs(z)) + angle(-abs(z))": lambda z, w: abs(z) + np.pi,
@@ -141,7 +142,7 @@ WHOLE = {"a + 03 * b - 010": lambda a, b: a + 3 * b - 10, "a * a - -b": lambda a
          "a / b": lambda a, b: np.where(b == 0, 0, np.trunc(a / np.where(b == 0, 1, b)).astype(a.dtype)),
          "abs(a) + sign(b)": lambda a, b: abs(a) + np.sign(b), "square(a)": lambda a, b: a * a,
          "relu(a)": lambda a, b: np.maximum(a, 0), "min(a, b) * 2 + max(a, b)": lambda a, b: np.minimum(a, b) * 2 + np.maximum(a, b),
-         "clamp(a, 3, b)": lambda a, b: np.where(a < 3, 3, np.where(a > b, b, a)), "pow(a, 3)": lambda a, b: a * a * a,
+         "clamp(a, 3, b)": lambda a, b: np.minimum(np.maximum(a, 3), b), "pow(a, 3)": lambda a, b: a * a * a,
          "where(a < b, a, 7)": lambda a, b: np.where(a < b, a, 7), "a != b && !(a >= 5) || b == 2": lambda a, b: (a != b) & (a < 5) | (b == 2),
          "a > b ? a - b : b": lambda a, b: np.where(a > b, a - b, b)}
 made = picked(list(WHOLE))
