@@ -452,6 +452,37 @@ static void given_up(void **state)
     test_close(device);
 }
 
+static acu_status do_nothing(void *user, const acu_val *values, size_t count)
+{
+    (void)user, (void)values, (void)count;
+    return ACU_OK;
+}
+
+/* More parts than there is room for at once: what there is no room for is left out, no more. */
+static void many_parts(void **state)
+{
+    (void)state;
+    enum { PARTS = 26000 };
+    acu_device *device = test_open();
+    acu_op **parts = calloc(PARTS, sizeof *parts);
+    assert_non_null(parts);
+    for (size_t i = 0; i < PARTS; i++)
+        parts[i] = acu_host(do_nothing, NULL);
+    assert_works(acu_trace_start(path, &timed));
+    acu_submit_options how = {.size = sizeof how, .name = "many"};
+    acu_future *future;
+    assert_works(acu_submit(device, acu_op_zip(parts, PARTS, ACU_SITE), &how, &future));
+    assert_works(acu_future_wait(future, ACU_FOREVER));
+    acu_trace_statistics stats = {.size = sizeof stats};
+    assert_works(acu_trace_stats(&stats));
+    assert_works(acu_trace_stop());
+    assert_true(stats.bytes > 100 * PARTS); /* more than half of them */
+    acu_future_release(future);
+    free(parts);
+    test_close(device);
+    test_leaks_none();
+}
+
 /* ---- files ---- */
 
 static void rotation(void **state)
@@ -629,7 +660,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(contents), IN_FOLDER(several), IN_FOLDER(together), cmocka_unit_test(times),
         IN_FOLDER(given_up), IN_FOLDER(off), IN_FOLDER(budget), IN_FOLDER(preparations),
-        IN_FOLDER(thread_that_ended),
+        IN_FOLDER(thread_that_ended), IN_FOLDER(many_parts),
         IN_FOLDER(rotation),  IN_FOLDER(refusals),        cmocka_unit_test(full_disk),
         IN_FOLDER(no_memory), cmocka_unit_test(environment), cmocka_unit_test(forked)};
     return cmocka_run_group_tests(tests, NULL, NULL);

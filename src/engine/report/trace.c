@@ -12,12 +12,16 @@
 
 /* ---- records ---- */
 
-enum { TEXT = ACUI_OP_NAME + 112 }; /* of a text at most */
+enum {
+    TEXT = ACUI_OP_NAME + 112, /* bytes of a text at most */
+    PIECE = 64 * 1024          /* of parts in one record, about: a submission may have many */
+};
 
 typedef struct shown_submission {
     uint64_t number, composed, planned, over;
     uint32_t flying, flying_then, parts;
-    uint32_t told; /* the parts behind it: of which something is known */
+    uint32_t told; /* the parts behind it, of those of which something is known */
+    bool again;    /* only these: a record before this one has the submission */
     pid_t thread;
     acu_status status;
     char name[ACUI_OP_NAME];
@@ -162,9 +166,8 @@ static void write_part(const shown_part *part, acui_trace_out *out)
     }
 }
 
-static void write_submission(const void *record, acui_trace_out *out)
+static void write_itself(const shown_submission *s, acui_trace_out *out)
 {
-    const shown_submission *s = record;
     const acui_trace_note notes[] = {{.name = "submission", .number = s->number},
                                      {.name = "parts", .number = s->parts},
                                      {.name = "status", .text = acu_status_name(s->status)}};
@@ -179,7 +182,14 @@ static void write_submission(const void *record, acui_trace_out *out)
     slice(out, &event, s->planned);
     acui_trace_count(out, "submissions in flight", 0, false, s->composed, s->flying);
     acui_trace_count(out, "submissions in flight", 0, false, s->over, s->flying_then);
+}
+
+static void write_submission(const void *record, acui_trace_out *out)
+{
+    const shown_submission *s = record;
     const char *part = (const char *)(s + 1);
+    if (!s->again)
+        write_itself(s, out);
     for (uint32_t i = 0; i < s->told; i++) {
         write_part((const shown_part *)(const void *)part, out);
         part += ((const shown_part *)(const void *)part)->bytes;
@@ -319,18 +329,19 @@ static char *tell_part(shown_part *told, const acui_record *record, const acui_t
     return (char *)told + told->bytes;
 }
 
-void acui_trace_submission(const acui_submission *submission)
+/* Parts from `part` on, before the first the submission. Returns the first that is left for the
+ * next piece; NULL: none. */
+static const acui_task_record *tell_piece(const acui_submission *submission,
+                                          const acui_task_record *part)
 {
     const acui_record *record = submission->record;
-    if (!acui_tracing())
-        return;
-    acui_trace_set_sample(sample);
+    const acui_task_record *end = part;
     size_t bytes = sizeof(shown_submission);
-    for (const acui_task_record *part = record->parts; part; part = part->next)
-        bytes += part_bytes(part);
+    for (; end && bytes < PIECE; end = end->next)
+        bytes += part_bytes(end);
     shown_submission *told = acui_trace_get(write_submission, bytes);
     if (!told)
-        return;
+        return end;
     *told = (shown_submission){.number = record->number,
                                .composed = record->composed,
                                .planned = record->planned,
@@ -338,6 +349,7 @@ void acui_trace_submission(const acui_submission *submission)
                                .flying = record->flying,
                                .flying_then = record->flying_then,
                                .parts = (uint32_t)record->count,
+                               .again = part != record->parts,
                                .thread = record->thread,
                                .status = record->status};
     const char *name = submission->asked.name;
@@ -345,12 +357,24 @@ void acui_trace_submission(const acui_submission *submission)
         name = record->parts ? record->parts->name : "submission";
     acui_text_copy(told->name, sizeof told->name, name);
     char *at = (char *)(told + 1);
-    for (const acui_task_record *part = record->parts; part; part = part->next)
+    for (; part != end; part = part->next)
         if (part->entered) {
             at = tell_part((shown_part *)(void *)at, record, part);
             told->told++;
         }
     acui_trace_put();
+    return end;
+}
+
+void acui_trace_submission(const acui_submission *submission)
+{
+    const acui_task_record *part = submission->record->parts;
+    if (!acui_tracing())
+        return;
+    acui_trace_set_sample(sample);
+    do
+        part = tell_piece(submission, part);
+    while (part);
 }
 
 /* ---- what threads do besides ---- */
