@@ -61,12 +61,13 @@ typedef struct acu_trace_options {
  * file can not be written. ACUDA_TRACE_TIMED is then `timed_per_second`; 0: `untimed`. A program
  * that runs with somebody else's privileges ignores both.
  *
- * While a trace is on, a thread of acuda's (acuda-trace) writes it. It costs some per cent of the
- * time of a program that submits without pause: on an H200 4 to 7 % of a training step of 28 us, 6
- * to 13 % of the time of a server that gives 50,000 answers a second (two runs beside other work,
- * before what a submission costs its thread was halved, to 0.3 us without a GPU). If acuda-trace
- * can not keep pace, records are left out, and counted. When writing fails (a full disk), tracing
- * ends by itself, and acu_trace_stop says why; nothing else changes.
+ * While a trace is on, a thread of acuda's (acuda-trace) writes it. A submission of a few
+ * operations costs those that submit and complete it some 0.3 us more. On an H200, beside other
+ * work, training steps of 25 us took 4 to 6 % longer, requests of 50 us to a server 1 to 4 %; with
+ * many requests in flight, at 17 us each, it was less than what two processes differ by
+ * (docs/driver-floors.md). If acuda-trace can not keep pace, records are left out, and counted.
+ * When writing fails (a full disk), tracing ends by itself, and acu_trace_stop says why; nothing
+ * else changes.
  * Blocks while the file is opened. Errors: BUSY (a trace is on already), IO (with the path and the
  * system's reason), INVALID, NO_MEMORY, FORKED.
  */
@@ -85,7 +86,7 @@ ACU_API acu_status acu_trace_stop(void);
 typedef struct acu_trace_statistics {
     size_t size;      /* sizeof(acu_trace_statistics), set by the caller */
     bool on;
-    uint64_t records; /* written: submissions, parts of them, callbacks, waits, loads and such */
+    uint64_t records; /* written: submissions with their parts, callbacks, waits, loads and such */
     uint64_t dropped; /* left out, because the thread could not keep pace or there was no memory */
     uint64_t timed;   /* parts that got timing events */
     uint64_t bytes;   /* written to all files, also to those deleted since */
