@@ -244,8 +244,8 @@ static void sparse(void **state)
     assert_works(acu_tensor_slice(values, &(int64_t){count - 1}, &(int64_t){count}, &end));
     assert_works(acu_write_sync(end, &seven, sizeof seven));
     acu_op *offsets = acu_arange(ACU_I64, 0, (double)count + 1, EACH);
-    acu_op *columns = acu_zeros(ACU_I64, ACU_SHAPE(count)), *x = acu_ones(ACU_F32, ACU_SHAPE(1));
-    assert_works(acu_sync(device, acu_csr_matmul(offsets, columns, values, 1, x), &y));
+    acu_op *columns = acu_zeros(ACU_I64, ACU_SHAPE(count)), *x = acu_ones(ACU_F32, ACU_SHAPE(EACH));
+    assert_works(acu_sync(device, acu_csr_matmul(offsets, columns, values, EACH, x), &y));
     assert_works(acu_read_f64_wait(device, acu_select(y, 0, 0), &first));
     assert_works(acu_read_f64_wait(device, acu_select(y, 0, LINES - 1), &last));
     assert_true(first == EACH && last == EACH + 6);
