@@ -84,7 +84,6 @@ typedef struct acui_dispatch {
     /* Written under the lock, and read without it too: */
     _Atomic(uint32_t) count; /* release, acquire: a thread that sees it fall sees who consumes */
     _Atomic(uint32_t) open;  /* relaxed: a hint, without the lock */
-    _Atomic(uint32_t) whole; /* batches that no more tasks can join; relaxed */
     int barred; /* threads that run what may take long */
     uint64_t added;          /* how many tasks were ever added */
     uint64_t begun, taken;   /* how many batches ever were, and how many of them are taken */
@@ -101,7 +100,6 @@ typedef struct acui_dispatch {
 
     /* dispatch_thread.c: */
     _Alignas(64) _Atomic(uint32_t) ahead; /* twice how many tasks were; relaxed: a guess */
-    _Atomic(const void *) issuer; /* a thread that is issuing one task by itself; NULL: none */
     acu_device *device;     /* that the thread was woken for: retained; NULL: it sleeps; lock */
     _Atomic(uint32_t) woken; /* 1: it was woken. The thread sleeps on this */
     _Atomic(bool) ended;

@@ -268,9 +268,8 @@ static void has_gone(int i)
 static void nothing_is_left(void)
 {
     if (queue->count || queue->consumers || queue->drains || queue->open || queue->barred ||
-        queue->whole)
-        explore_fail("%u are left, %u batches are whole", (unsigned)queue->count,
-                     (unsigned)queue->whole);
+        queue->begun != queue->taken)
+        explore_fail("%u are left", (unsigned)queue->count);
 }
 
 static void all_have_gone(void)

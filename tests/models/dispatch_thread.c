@@ -83,12 +83,6 @@ bool acui_dispatch_issue(acui_dispatch *queue)
     return false;
 }
 
-uint32_t acui_dispatch_growing(const acui_dispatch *queue)
-{
-    (void)queue;
-    return 0;
-}
-
 acu_stream *acui_policy_pick(acu_policy *policy)
 {
     (void)policy;

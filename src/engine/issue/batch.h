@@ -15,7 +15,6 @@
 #include "engine/flight/flight.h"
 
 enum { ACUI_BATCH_NODES = 8 };       /* in each task: larger ones gain little */
-#define ACUI_BATCH_DELAY ACU_US(20) /* how long one of them may wait for others */
 
 /* Of a task that is laid out: whether it may be queued, since its submission is just this task, and
  * asked for nothing that could not be kept then; and if so, whether it is small, and known to be

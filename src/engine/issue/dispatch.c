@@ -41,11 +41,6 @@ static void set_count(acui_dispatch *queue, size_t count)
     atomic_store_explicit(&queue->count, (uint32_t)count, memory_order_release);
 }
 
-static uint32_t count_whole(const acui_dispatch *queue)
-{
-    return atomic_load_explicit(&queue->whole, memory_order_relaxed);
-}
-
 static acui_batch *batch_at(acui_dispatch *queue, uint64_t number)
 {
     return &queue->batches[number % ACUI_DISPATCH_BATCHES];
@@ -65,33 +60,16 @@ static bool is_open(const acui_dispatch *queue)
 
 static ACUI_LOCAL char me; /* its address stands for the thread */
 
-/* Relaxed, and not exact: if several issue, the last one that began is noted until it is done. */
-void acui_dispatch_issuing(acu_device *device, bool begins)
-{
-    _Atomic(const void *) *issuer = &acui_dispatch_of(device)->issuer;
-    if (begins)
-        atomic_store_explicit(issuer, &me, memory_order_relaxed);
-    else if (atomic_load_explicit(issuer, memory_order_relaxed) == &me)
-        atomic_store_explicit(issuer, NULL, memory_order_relaxed);
-}
-
-/* Whether another thread is issuing, for whose driver calls this one would have to wait. */
-static bool is_contended(const acui_dispatch *queue)
-{
-    const void *issuer = atomic_load_explicit(&queue->issuer, memory_order_relaxed);
-    return issuer && issuer != &me;
-}
-
 acu_stream *acui_dispatch_prepare(acui_task *task)
 {
     acui_dispatch *queue = acui_dispatch_of(task->device);
-    bool ahead = acui_dispatch_is_ahead(task->device), contended = is_contended(queue);
-    if ((ahead || contended || is_open(queue)) && acui_batch_may_be_queued(task))
+    bool ahead = acui_dispatch_is_ahead(task->device);
+    if ((ahead || is_open(queue)) && acui_batch_may_be_queued(task))
         task->way = acui_batch_may_be_batched(task) ? ACUI_WAY_BATCH
                     : ahead                         ? ACUI_WAY_QUEUE
                                                     : ACUI_WAY_DIRECT;
     bool queueable = task->way != ACUI_WAY_DIRECT;
-    if (queueable || !(ahead || contended))
+    if (queueable || !ahead)
         acui_dispatch_found(queue, task->device, queueable);
     if (task->way != ACUI_WAY_BATCH)
         return NULL;
@@ -130,9 +108,8 @@ static bool is_full(const acui_dispatch *queue)
 /* Tasks to come get another stream now and then, so that they do not all wait for each other. */
 static void note_stream(acui_dispatch *queue, const acui_task *task)
 {
-    if (++queue->on_stream < ON_STREAM)
-        return;
-    set_stream(queue, acui_policy_pick(task->device->policy));
+    if (++queue->on_stream >= ON_STREAM)
+        set_stream(queue, acui_policy_pick(task->device->policy));
 }
 
 /* The batch that the task joins: the newest of its signature, if there is room; or a new one. */
@@ -167,8 +144,6 @@ static void put(acui_dispatch *queue, acui_task *task, bool joins)
     task->point->brief = joins;
     acui_batch *batch = batch_for(queue, task, joins ? task->signature : 0);
     batch->tasks[batch->count++] = task;
-    if (is_whole(batch))
-        atomic_store_explicit(&queue->whole, count_whole(queue) + 1, memory_order_relaxed);
     if (joins)
         note_stream(queue, task);
     queue->added++;
@@ -196,11 +171,6 @@ bool acui_dispatch_add(acui_task *task)
     if (acui_streak_now())
         acui_streak_issued(acui_now()); /* as if this thread had issued it */
     return true;
-}
-
-uint32_t acui_dispatch_growing(const acui_dispatch *queue)
-{
-    return count_whole(queue) ? 0 : count_of(queue);
 }
 
 /* ---- consumers ---- */
@@ -257,8 +227,6 @@ static bool take(acui_dispatch *queue, uint64_t end, acui_batch *b)
     acui_lock_take(&queue->lock);
     if (queue->taken < queue->begun && queue->taken < end) {
         acui_batch *oldest = batch_at(queue, queue->taken);
-        if (is_whole(oldest))
-            atomic_store_explicit(&queue->whole, count_whole(queue) - 1, memory_order_relaxed);
         b->count = end == ALL ? piece_of(oldest->count) : oldest->count;
         oldest->count -= b->count;
         memcpy(b->tasks, oldest->tasks, b->count * sizeof *b->tasks);

@@ -8,8 +8,7 @@
  * gathered there by the time the thread looks is issued in batches (batch.h). A program submits
  * ahead if there are many tasks in flight, or if the thread has submitted many without having to
  * wait for any (acui_streak_now): the device may well keep up with these, and yet be kept from
- * more by what it takes to issue them one by one. Small tasks count as ahead, too, while another
- * thread is issuing on the device, since the driver takes one at a time.
+ * more by what it takes to issue them one by one.
  *
  *   dispatch.c         the queue: adding to it, issuing what is there, and draining it
  *   dispatch_thread.c  the device's thread, and the rule that says when it is woken
@@ -35,9 +34,8 @@
  *
  * What holds at any time:
  *   - What is queued is issued: the thread does not sleep before the queue is closed and empty.
- *   - A task stays queued no longer than it takes to issue what was ready before it, plus
- *     ACUI_BATCH_DELAY, for which the thread may wait for others of its signature while the
- *     device has enough to do. Nobody waits for the device in between, or for the program.
+ *   - A task stays queued no longer than it takes to issue what was ready before it. Nobody waits
+ *     for more, for the device, or for the program.
  *   - A task that was given up while it was queued is not issued.
  *   - Apart from what comes behind its data, only a thread that names a stream waits for what is
  *     queued, since that stream may be looked at from outside (acui_dispatch_drain). It issues what
@@ -67,8 +65,6 @@ bool acui_dispatch_add(acui_task *task);
 /* A consumer runs this task, which comes behind what it issued. True: it is issued with others
  * soon; else it is to be issued at once. */
 bool acui_dispatch_follow(acui_task *task);
-/* This thread begins to issue one task by itself, or has done so. */
-void acui_dispatch_issuing(acu_device *device, bool begins);
 /* Issue all that is queued on the device now, or wait until others have, with what came behind it.
  * Does not wait for other threads if this is called from what this thread itself issues, nor for
  * long functions of the program's that they are in; for `timeout` at most, and at most a second. */
@@ -86,8 +82,6 @@ void acui_dispatch_open(acui_dispatch *queue, acu_stream *stream);
 void acui_dispatch_close(acui_dispatch *queue);
 /* Issue the oldest batch, and what comes behind. False: there was none, or somebody drains it. */
 bool acui_dispatch_issue(acui_dispatch *queue);
-/* How many are there, if all of these may wait for more of their signature; else 0. */
-uint32_t acui_dispatch_growing(const acui_dispatch *queue);
 
 /* ---- dispatch_thread.c ---- */
 /* Whether this thread submits ahead of the device. */

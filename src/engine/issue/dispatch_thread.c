@@ -18,8 +18,6 @@
 #define ACUI_DISPATCH_LOOKS 32 /* looks between two readings of the clock; a model has fewer */
 #endif
 
-#define GAP ACU_US(5) /* without a new task: nobody is about to add one */
-
 enum {
     LEAST_CORES = 3, /* with fewer, it would only take one from the threads that plan */
     BUSY = 8,        /* tasks in flight: with more, the device has enough to do */
@@ -33,15 +31,9 @@ _Atomic(int) acui_dispatch_cores;
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(int) present; /* threads that are awake; relaxed: a guess */
 
-/* Whether the device has so much to do, not counting what is queued. */
-static bool is_busy(acu_device *device, uint32_t queued)
-{
-    return acui_in_flight(device) > queued + BUSY;
-}
-
 bool acui_dispatch_is_ahead(acu_device *device)
 {
-    return acui_streak_now() > STREAK || is_busy(device, 0) || acui_batch_is_timeless();
+    return acui_streak_now() > STREAK || acui_in_flight(device) > BUSY || acui_batch_is_timeless();
 }
 
 /* ---- at work ---- */
@@ -73,32 +65,11 @@ static bool look_out(const acui_dispatch *queue)
     return false;
 }
 
-/* While the device has enough to do, what is there waits for more of its signature, as long as more
- * keep coming. */
-static void let_grow(const acui_dispatch *queue)
-{
-    uint32_t count = acui_dispatch_growing(queue), more;
-    if (!count || acui_batch_is_timeless())
-        return;
-    uint64_t start = acui_now(), came = start, now = start;
-    while (count && now < came + GAP && now < start + ACUI_BATCH_DELAY && is_wanted(queue) &&
-           is_busy(queue->device, count)) {
-        for (int i = 0; i < ACUI_DISPATCH_LOOKS; i++)
-            acui_spin_pause();
-        more = acui_dispatch_growing(queue);
-        now = acui_now();
-        if (more > count)
-            came = now;
-        count = more < count ? 0 : more; /* fewer: others took some, or one goes alone */
-    }
-}
-
 /* Until nothing comes any more. */
 static void serve(acui_dispatch *queue)
 {
     bool more = true;
     while (more && is_wanted(queue)) {
-        let_grow(queue);
         if (is_paused() || !acui_dispatch_issue(queue))
             more = look_out(queue);
     }

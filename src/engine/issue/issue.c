@@ -261,7 +261,6 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     acui_entered entered;
     if (refuses(task->device) || acui_enter(task->device, &entered) != ACU_OK)
         return give_up(task);
-    acui_dispatch_issuing(task->device, true);
     acui_record_issue(task);
     acui_lock_take(&stream->issue);
     acui_task *freed = NULL;
@@ -290,7 +289,6 @@ static acui_task *issue_on(acu_stream *stream, acui_task *task)
     } else {
         acui_stream_make_owed(stream); /* what the task had allocated comes free behind it, too */
     }
-    acui_dispatch_issuing(stream->device, false);
     acui_lock_give(&stream->issue);
     acui_leave(&entered);
     if (lacking)
