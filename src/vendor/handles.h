@@ -35,7 +35,7 @@ acu_status acui_handles_status(const acui_handles *handles);
 void *acui_handles_take(acui_handles *handles);
 void acui_handles_give(acui_handles *handles, void *handle);
 /* Keep one for what this thread takes until the other call, so that it does not wait then: nothing
- * may be waited for while a stream is captured, as a driver lets nobody load a module meanwhile,
+ * may be waited for while a stream is captured, as a driver may let nobody load a module meanwhile,
  * which making a handle does. Of handles for plans, one of those that plans are run with. */
 void acui_handles_reserve(acui_handles *handles);
 void acui_handles_unreserve(void);

@@ -410,7 +410,8 @@ static void handles(void **state)
 }
 
 /* A driver lets nobody load a module, which making a handle does, while a stream is captured: so
- * whoever captures must not wait for a handle. (On a GPU, two such threads waited for ever.) */
+ * whoever captures must not wait for a handle. (On an H200 one waited so for longer than ten
+ * seconds, while the loader waited for a lock of the driver's.) */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
