@@ -233,11 +233,7 @@ static void wait_for(acu_device *device)
 
 static void capturing(acu_device *device, bool begins)
 {
-    acui_handles *handles = handles_of(device);
-    if (!begins)
-        acui_handles_unreserve();
-    else if (acui_handles_ready(handles))
-        acui_handles_reserve(handles);
+    acui_handles_capturing(handles_of(device), begins);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

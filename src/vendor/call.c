@@ -57,11 +57,7 @@ static void wait_for(void *user)
 
 static void capturing(void *user, bool begins)
 {
-    vendor_call *v = user;
-    if (!begins)
-        acui_handles_unreserve();
-    else if (acui_handles_ready(v->handles))
-        acui_handles_reserve(v->handles);
+    acui_handles_capturing(((vendor_call *)user)->handles, begins);
 }
 
 /* ---- cached graphs --------------------------------------------------------------------------- */

@@ -466,7 +466,7 @@ static acu_status for_plans(acui_library *library, acu_device *device, acui_hand
     return h ? ACU_OK : ACU_ERR_NO_MEMORY;
 }
 
-void acui_handles_reserve(acui_handles *h)
+static void reserve(acui_handles *h)
 {
     acui_handles *from = h;
     if (is_for_all(h)) {
@@ -479,12 +479,20 @@ void acui_handles_reserve(acui_handles *h)
     reserved.handle = handle;
 }
 
-void acui_handles_unreserve(void)
+static void unreserve(void)
 {
     acui_handles *h = reserved.of;
     reserved.of = NULL;
     if (h)
         acui_handles_give(h, reserved.handle);
+}
+
+void acui_handles_capturing(acui_handles *h, bool begins)
+{
+    if (!begins)
+        unreserve();
+    else if (acui_handles_ready(h))
+        reserve(h);
 }
 
 /* NULL: there is none, and this thread is to make one. */

@@ -34,11 +34,11 @@ acu_status acui_handles_status(const acui_handles *handles);
  * another thread to give one back, which it does when its call is made. */
 void *acui_handles_take(acui_handles *handles);
 void acui_handles_give(acui_handles *handles, void *handle);
-/* Keep one for what this thread takes until the other call, so that it does not wait then: nothing
- * may be waited for while a stream is captured, as a driver may let nobody load a module meanwhile,
- * which making a handle does. Of handles for plans, one of those that plans are run with. */
-void acui_handles_reserve(acui_handles *handles);
-void acui_handles_unreserve(void);
+/* This thread is about to capture a stream for a call that takes one of them, or has done so: one
+ * is kept for it meanwhile, if the first is there. Nothing may be waited for then, as a driver may
+ * let nobody load a module while a stream is captured, which making a handle does. Of handles for
+ * plans, one of those that plans are run with. */
+void acui_handles_capturing(acui_handles *handles, bool begins);
 
 /* Where what has a key is shared: one of the device's handles, for this thread alone until it is
  * given back to *from. On a thread of the loader, with the device entered: where none is free, it
