@@ -64,9 +64,10 @@ enum {
      * which they launch by hand (H100). */
     ACUI_BATCH_MOST = 32,
     ACUI_DISPATCH_MOST = 64,    /* tasks in a queue: with so many it is full, */
-    ACUI_DISPATCH_SHARED = 16,  /* ... or with so many, if several threads add to it. On an H100,
+    ACUI_DISPATCH_SHARED = 16,  /* ... or with so many, if several threads add to it. On an H200,
                                  * eight threads had 0.7 of the rate of launches by hand with 64,
-                                 * and 1.1 with 16; one thread had 1.7 and 1.6 */
+                                 * and 1.1 with 16; in bench/flight one thread lost a third of its
+                                 * rate with 16 */
     ACUI_DISPATCH_BATCHES = 32, /* ... or with so many batches */
 };
 

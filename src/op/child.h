@@ -201,8 +201,8 @@ const acui_child *acui_child_other(const acui_child *child);
 bool acui_child_is_spared(const acui_child *child, bool decides);
 /* Whether a failure in it stops before `end`, which is around it (NULL: the submission). */
 bool acui_child_is_caught(const acui_child *child, const acui_child *end);
-/* Note a failure in the child and those around it, up to
- * whatever catches it; true: nothing does, and the submission fails. Order lock. */
+/* Note a failure in the child and those around it, up to whatever catches it; true: nothing does,
+ * and the submission fails. Order lock. */
 bool acui_child_fail(acui_child *child, acui_fault *fault);
 
 #endif
