@@ -119,24 +119,53 @@ static void name_running(acu_device *device)
              "%soperations are issued one by one, and it was this one", used ? "; " : "");
 }
 
-void acui_device_lose(acu_device *device)
+static const acu_error *lost_record(const acu_device *device)
 {
-    acui_blame_fn find = atomic_load_explicit(&blame, memory_order_relaxed);
-    if (find && !device->one_by_one && !acui_device_lost(device))
-        find(device);
+    bool blamed = atomic_load_explicit(&device->blamed, memory_order_acquire);
+    return blamed ? &device->blamed_error : &device->lost_error;
+}
+
+/* The thread's record becomes one of the device's, unless the flag is set. */
+static void note_lost(acu_device *device, _Atomic(bool) *flag, acu_error *record)
+{
     bool first = false;
     pthread_mutex_lock(&device->lock);
-    if (!atomic_load_explicit(&device->lost, memory_order_relaxed)) {
+    if (!atomic_load_explicit(flag, memory_order_relaxed)) {
         first = true;
         name_running(device);
-        device->lost_error = *acui_error();
+        *record = *acui_error();
         /* A thread that sees the flag may read the record; seq_cst: see acui_hold. */
-        atomic_store_explicit(&device->lost, true, memory_order_seq_cst);
+        atomic_store_explicit(flag, true, memory_order_seq_cst);
     }
     pthread_mutex_unlock(&device->lock);
     if (first) /* the record does not change any more; STALE: it is about to be reset */
-        acui_log_record(device->lost_error.status == ACU_ERR_STALE ? ACU_LOG_INFO : ACU_LOG_ERROR,
-                        "device", &device->lost_error);
+        acui_log_record(record->status == ACU_ERR_STALE ? ACU_LOG_INFO : ACU_LOG_ERROR, "device",
+                        record);
+}
+
+void acui_device_lose(acu_device *device)
+{
+    acui_blame_fn find = atomic_load_explicit(&blame, memory_order_relaxed);
+    if (!acui_device_lost(device)) {
+        if (find && !device->one_by_one)
+            find(device);
+        note_lost(device, &device->lost, &device->lost_error);
+    }
+    acui_device_blame(device); /* another thread may have noticed it first, and found nobody */
+}
+
+void acui_device_blame(acu_device *device)
+{
+    acui_blame_fn find = atomic_load_explicit(&blame, memory_order_relaxed);
+    if (!find || device->one_by_one || lost_record(device)->op[0] ||
+        device->lost_error.status != ACU_ERR_DEVICE_LOST)
+        return;
+    acu_error kept = *acui_error();
+    acui_error_restore(&device->lost_error);
+    find(device);
+    if (acui_error()->op[0])
+        note_lost(device, &device->blamed, &device->blamed_error);
+    acui_error_restore(&kept);
 }
 
 acu_status acui_device_check(const acu_device *device)
@@ -144,7 +173,7 @@ acu_status acui_device_check(const acu_device *device)
     if (!acui_device_lost(device))
         return ACU_OK;
     if (!atomic_load_explicit(&device->stale, memory_order_acquire))
-        return acui_error_restore(&device->lost_error);
+        return acui_error_restore(lost_record(device));
     return acui_fail_at(ACU_ERR_STALE, (acu_site){0}, "", device->info.ordinal,
                         "device %d was reset after this was made: make it anew on the device that "
                         "acu_device_reset gave",

@@ -166,8 +166,10 @@ struct acu_device {
     acu_site running_site;
     char running_op[ACU_ERROR_OP];
 
-    _Atomic(bool) lost;
-    acu_error lost_error; /* written once, under the lock, before `lost` is set */
+    /* Each record is written once, under the lock, before its flag is set: what was reported, with
+     * the operation to blame if that was known; and the same once it was found later. */
+    _Atomic(bool) lost, blamed;
+    acu_error lost_error, blamed_error;
     /* Reset (reset.c). `refusing`: work that is not issued yet is refused. `stale`: the context is
      * gone, and another device has its place. `given_back`: acuda's own reference to the primary
      * context was released. */
@@ -358,13 +360,16 @@ static inline acu_status acui_device_result(acu_device *device, const char *call
 /* Mark the device lost with the thread's error record, if it is not lost yet. The engine's function
  * adds to the record what was running, if that can be told. */
 void acui_device_lose(acu_device *device);
+/* The device is lost: if its record names nothing to blame yet, the engine looks once more. Leaves
+ * the thread's record alone. */
+void acui_device_blame(acu_device *device);
 typedef void (*acui_blame_fn)(acu_device *device);
 void acui_set_blame(acui_blame_fn function);
 static inline bool acui_device_lost(const acu_device *device)
 {
     return atomic_load_explicit(&device->lost, memory_order_acquire);
 }
-/* ACU_OK, or fails with the record of the first fault, or with STALE. */
+/* ACU_OK, or fails with the device's record of the first fault, or with STALE. */
 acu_status acui_device_check(const acu_device *device);
 
 /* Defined by the engine. The first makes device->engine, before anything else

@@ -346,6 +346,8 @@ acu_status acui_stream_signal(acu_stream *stream, acui_report report, uint64_t *
      * (give_event). */
     bool shown = atomic_load_explicit(&stream->shown, memory_order_relaxed);
     CUevent event = wanted && !shown ? NULL : record(stream);
+    if (acui_device_lost(stream->device))
+        acui_device_blame(stream->device); /* this thread knows what it was issuing */
     acu_status st = acui_device_check(stream->device);
     if (st == ACU_OK) {
         make_room(stream);

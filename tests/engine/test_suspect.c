@@ -328,6 +328,48 @@ static void case_told(void **state)
     end(&b);
 }
 
+static void *use_device(void *device)
+{
+    acu_tensor *x;
+    assert_fails(acu_tensor_alloc_pinned(device, ACU_I32, ACU_SHAPE(1), &x), ACU_ERR_DEVICE_LOST,
+                 "");
+    return NULL;
+}
+
+/* Another thread notices that the kernel stopped while this one still issues the operation. */
+static acu_status stop_and_have_it_noticed(void *user, CUstream stream, const acu_val *values,
+                                           size_t count)
+{
+    const bed *b = user;
+    CUdeviceptr x = acu_tensor_address(values[0].tensor);
+    int stop = 1;
+    void *arguments[] = {&x, &stop};
+    pthread_t thread;
+    assert_int_equal(count, 1);
+    assert_int_equal(acu_driver()->LaunchKernel((CUfunction)acu_kernel_raw(b->perhaps), 1, 1, 1, 1,
+                                                1, 1, 0, stream, arguments, NULL),
+                     0);
+    assert_int_not_equal(acu_driver()->StreamSynchronize(stream), 0);
+    assert_int_equal(pthread_create(&thread, NULL, use_device, b->device), 0);
+    pthread_join(thread, NULL);
+    return ACU_OK;
+}
+
+static void case_noticed(void **state)
+{
+    (void)state;
+    acu_open_options options = test_options(0);
+    bed b = begin(&options);
+    acu_future *future;
+    int line = __LINE__ + 1;
+    acu_op *op = acu_foreign(stop_and_have_it_noticed, &b, acu_inout(b.x[0]));
+    assert_works(acu_submit(b.device, op, NULL, &future));
+    assert_int_equal(acu_future_wait(future, LIMIT), ACU_ERR_DEVICE_LOST);
+    acu_future_release(future);
+    device_names(b.device, "foreign", line, "no other operation was running");
+    end(&b);
+}
+
 /* Older work on another stream is not over. The software device says which kernel it was; a GPU
  * does not, and the older one would be named. */
 static void case_beside(void **state)
@@ -486,7 +528,7 @@ static void case_alone_replay(void **state)
 }
 
 #define WAYS_TO_THE_DEVICE(X) \
-    X(many) X(told) X(beside) X(cached) X(replay) X(handed) X(alone) X(alone_replay)
+    X(many) X(told) X(noticed) X(beside) X(cached) X(replay) X(handed) X(alone) X(alone_replay)
 #define TEST_OF_CASE(name)                                                                         \
     static void blamed_##name(void **state)                                                        \
     {                                                                                              \

@@ -134,6 +134,8 @@ void acui_harvest(acu_stream *stream, uint64_t now)
     bool was = acui_error_aside();
     bool lost = !acui_stream_catch_up(stream, first) &&
                 acui_stream_harvest(stream, NULL) != ACU_OK;
+    if (lost)
+        acui_device_blame(stream->device); /* now that these tasks are listed */
     acui_task *task = acui_flight_passed(stream, lost, now ? now : acui_now());
     while (task) {
         acui_task *next = task->next_listed;

@@ -219,7 +219,7 @@ acu_stream *acui_flight_end_of(const acui_submission *submission, acui_end *end)
 }
 
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
-                       void *context)
+                       void (*end)(void *), void *context)
 {
     acui_flight *flight = acui_flight_of(device);
     acui_flight_lock(flight);
@@ -230,6 +230,7 @@ void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *,
         if (task)
             look(task, context);
     }
+    end(context);
     acui_flight_unlock(flight);
 }
 

@@ -54,9 +54,9 @@ static inline bool acui_memory_is_short(void)
 void acui_flight_want_all(void);
 void acui_flight_want_future(acu_future *future);
 /* Call `look`, under the flight lock, with the first task of each of the device's streams that is
- * not known to be complete. */
+ * not known to be complete; and then `end`. */
 void acui_flight_heads(const acu_device *device, void (*look)(const acui_task *, void *),
-                       void *context);
+                       void (*end)(void *), void *context);
 /* Where the submission ends on its stream. */
 typedef struct acui_end {
     uint64_t number; /* its signal */

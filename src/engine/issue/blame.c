@@ -5,7 +5,8 @@
  * oldest of these is named. It is the right one if only one stream had anything to do, or if the
  * device was opened to issue one by one. The software device says which kernel it was: then the
  * oldest launch of that one is named. Called when a device is about to be marked lost
- * (acui_device_lose).
+ * (acui_device_lose); and once more if nobody was found then, since another thread had just put the
+ * operation onto its stream and not listed it yet (acui_device_blame).
  */
 #include "base/error.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 typedef struct heads {
+    const acu_device *device;
     const acui_task *oldest; /* of all */
     const acui_task *task;   /* the oldest with `launch`, of the kernel that the record names */
     const acui_node *launch; /* NULL: it names none */
@@ -135,31 +137,27 @@ static void blame_launch(const acui_task *task, const acui_node *launch)
         acui_text_add(&text, " (submission %s)", name);
 }
 
-static void blame_oldest(const acui_task *task, void *context)
+/* Lock of the flight held: so the tasks stay where they are. */
+static void blame_found(void *context)
 {
     const heads *found = context;
-    if (task != found->oldest)
-        return;
-    if (found->launch && found->launch != acui_blamed_node(task))
+    const acui_task *issuing = acui_task_issuing(), *oldest = found->oldest;
+    issuing = issuing && issuing->device == found->device ? issuing : NULL;
+    const acui_node *launch = issuing && !found->launch ? find_named(issuing) : NULL;
+    if (oldest && launch)
+        blame_launch(issuing, launch);
+    else if (oldest && found->launch && found->launch != acui_blamed_node(oldest))
         blame_launch(found->task, found->launch);
-    else
-        blame(task, found->streams);
+    else if (oldest)
+        blame(oldest, found->streams);
+    else if (issuing)
+        blame(issuing, 0);
 }
 
 void acui_blame(acu_device *device)
 {
-    heads found = {.oldest = NULL};
-    const acui_task *issuing = acui_task_issuing();
-    acui_flight_heads(device, look_at_head, &found);
-    /* Tasks that were not finished stay where they are until the device counts as lost. */
-    issuing = issuing && issuing->device == device ? issuing : NULL;
-    const acui_node *launch = issuing && !found.launch ? find_named(issuing) : NULL;
-    if (found.oldest && launch)
-        blame_launch(issuing, launch);
-    else if (found.oldest)
-        acui_flight_heads(device, blame_oldest, &found);
-    else if (issuing)
-        blame(issuing, 0);
+    heads found = {.device = device};
+    acui_flight_heads(device, look_at_head, blame_found, &found);
 }
 
 static void note_running(acu_device *device, const acui_node *node)
