@@ -2013,6 +2013,8 @@ static void run_seed(uint64_t seed)
         assert_int_equal(pthread_create(&threads[i], NULL, run_program, &programs[i]), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    for (int i = 0; i < m.count; i++) /* so that a loss is noticed, even by what was given up */
+        acu_device_wait(m.devices[i], ACU_FOREVER);
     const char *faults = getenv("SOFTCUDA_FAULTS");
     if (faults && !strstr(faults, "=invalid") && !strstr(faults, "=out-of") &&
         acu_device_status(m.devices[0], NULL) == ACU_OK)
