@@ -136,6 +136,23 @@ static void nobody_blocks_behind_a_mark_without_an_event(void **state)
     await(stream, number);
 }
 
+/* Nobody could learn, before the capture ends, that such a mark is complete: so a stream that may
+ * be captured gets an event although the driver has refused one. */
+static void one_failure_leaves_no_mark_without_an_event(void **state)
+{
+    (void)state;
+    acu_driver_fault fault = {.size = sizeof fault, .call = ACU_CALL_EventRecord, .nth = 1};
+    test_gate_close(device, acu_stream_raw(stream));
+    assert_works(acu_driver_fail(&fault));
+    uint64_t number = mark(stream);
+    acu_driver_fail_clear();
+    begin_capture(acu_stream_raw(stream), ACU_CU_STREAM_CAPTURE_MODE_RELAXED);
+    assert_works(after(other, number));
+    test_gate_open();
+    await(stream, number);
+    end_capture();
+}
+
 /* Such a mark is complete when a later one with an event is: nothing else needs to be asked. */
 static void a_mark_without_an_event_is_over_with_a_later_one(void **state)
 {
@@ -252,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nothing_comes_behind_a_mark_without_an_event),
         TEST(nobody_blocks_behind_a_mark_without_an_event),
+        TEST(one_failure_leaves_no_mark_without_an_event),
         TEST(a_mark_without_an_event_is_over_with_a_later_one),
         TEST(work_behind_does_not_hide_a_mark_without_an_event),
         TEST(what_may_be_captured_is_not_asked),
