@@ -287,8 +287,9 @@ static truth settle_tree(program *p, bool given_up)
         lose_tree(p, p->tree);
     else if (given_up)
         disturb(p, p->tree);
-    truth is = p->tree->outcome;
-    return given_up ? ANY : p->m->lossy ? worse(is, MAYBE) : is;
+    /* What can not even be planned on a lost device leaves everything as it was: so an alternative
+     * may succeed that would else read what failed. */
+    return given_up || p->m->lossy ? ANY : p->tree->outcome;
 }
 
 /* The operation was submitted; `given_up`: and cancelled, or given a deadline. */
@@ -1582,7 +1583,8 @@ static acu_op *either(program *p, int depth, bool last, effect *e)
     memcpy(model, p->model, sizeof model);
     memcpy(known, p->known, sizeof known);
     acu_op *y = yields_one(tree(p, depth - 1, last, &other));
-    if (e->outcome == GOOD || !wants) { /* then nothing of the alternative is done */
+    bool good = e->outcome == GOOD && !p->m->lossy; /* else it may fail unexpectedly */
+    if (good || !wants) { /* then nothing of the alternative is done */
         memcpy(p->model, model, sizeof model);
         memcpy(p->known, known, sizeof known);
     } else {
