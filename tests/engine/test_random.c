@@ -2017,13 +2017,13 @@ static void run_seed(uint64_t seed)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < m.count; i++) /* so that a loss is noticed, even by what was given up */
         acu_device_wait(m.devices[i], ACU_FOREVER);
+    for (int i = 0; i < THREADS; i++)
+        if (programs[i].failure[0])
+            test_seed_failed(seed, "thread %d: %s", i, programs[i].failure);
     const char *faults = getenv("SOFTCUDA_FAULTS");
     if (faults && !strstr(faults, "=invalid") && !strstr(faults, "=out-of") &&
         acu_device_status(m.devices[0], NULL) == ACU_OK)
         assert_int_equal(acu_device_status(m.devices[1], NULL), ACU_ERR_DEVICE_LOST);
-    for (int i = 0; i < THREADS; i++)
-        if (programs[i].failure[0])
-            test_seed_failed(seed, "thread %d: %s", i, programs[i].failure);
     count_all(&m);
     close_machine(&m);
 }
@@ -2063,7 +2063,7 @@ static void they_end_where_calls_fail_and_devices_are_lost(void **state)
     static const char *const faults[] = {
         "work#300=trap",
         "device:1#90=ecc",
-        "kernel:step#40=lost",
+        "kernel:step#20=lost",
         "kernel:tiles#1=timeout",
         "copy#25=assert",
         "EventRecord#50=ecc",
