@@ -503,7 +503,8 @@ static void rotation(void **state)
         char name[160];
         snprintf(name, sizeof name, i ? "%s.%d" : "%s", path, i);
         pf_trace trace = pf_read(name);
-        assert_true(trace.clocks && trace.track_count > 0); /* each can be read by itself */
+        assert_true(trace.clocks); /* each can be read by itself */
+        assert_true(i == 0 || trace.track_count > 0); /* the newest may have no record yet */
         assert_true(trace.bytes < 8192 + 4096);
         const pf_event *e = pf_find(&trace, "submissions", "fill", NULL);
         if (i > 0)
