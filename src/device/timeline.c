@@ -346,8 +346,8 @@ acu_status acui_stream_signal(acu_stream *stream, acui_report report, uint64_t *
      * (give_event). */
     bool shown = atomic_load_explicit(&stream->shown, memory_order_relaxed);
     CUevent event = wanted && !shown ? NULL : record(stream);
-    /* While the program captures the stream, nobody could learn of the end without an event. So one
-     * failure is not taken for an answer. */
+    /* Without an event nobody can learn of the end while the program captures the stream: so a
+     * record that failed is tried once more. */
     if (!event && shown && !acui_device_lost(stream->device))
         event = record(stream);
     if (acui_device_lost(stream->device))
