@@ -30,8 +30,8 @@ ACU_BEGIN
  * result is new, or goes where acu_into says, which is dense too.
  *
  * Errors: SHAPE, DTYPE, LIMIT, INVALID (a tensor that is not dense), DEVICE, NOT_FOUND; of the
- * future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuSPARSE's name for the status. Does not
- * block. Driver: what cuSPARSE calls.
+ * future: DRIVER, NOT_SUPPORTED, DEVICE_MEMORY, with cuSPARSE's name for the status: more than
+ * 2^31 - 128 elements take cuSPARSE 12.8 (CUDA 13.3). Does not block. Driver: what cuSPARSE calls.
  */
 #define acu_csr_matmul(offsets, columns, values, cols, x)                                          \
     acu_op_csr_matmul(ACU_OPERAND(offsets), ACU_OPERAND(columns), ACU_OPERAND(values), (cols),     \

@@ -221,6 +221,16 @@ static acu_status describe(acui_vendor_work *work, size_t values, sparse *a)
                                                          columns, at, index, index, 0, type));
 }
 
+/* Of more elements than older versions multiply, they answer only that something inside failed. */
+static acu_status name_limit(const acui_sparse *s, acu_status st)
+{
+    if (st != ACU_ERR_DRIVER || s->count <= INT32_MAX - 127)
+        return st;
+    const acu_error record = *acui_error();
+    return acui_fail(ACU_ERR_NOT_SUPPORTED, "%.300s; before version 12.8 (CUDA 13.3) cuSPARSE "
+                     "multiplies no matrix of more than 2^31 - 128 elements", record.message);
+}
+
 acu_status acui_sparse_multiply(acui_vendor_work *work)
 {
     const acui_sparse *s = work->data;
@@ -228,7 +238,7 @@ acu_status acui_sparse_multiply(acui_vendor_work *work)
     ACUI_TRY(describe(work, 3, &a));
     acu_status st = s->matrix ? by_matrix(work, s, a) : by_vector(work, s, a);
     cusparse.destroy_csr(a);
-    return st;
+    return name_limit(s, st);
 }
 
 static acu_status make_dense(acui_vendor_work *work, size_t value, int64_t rows, int64_t cols,
