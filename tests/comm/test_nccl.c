@@ -384,12 +384,16 @@ static void some_of_the_processes(void **state)
     end();
 }
 
-/* Rank 0 goes on with what it has computed in the same submission, before the others come. */
+/* Rank 0 goes on with what it has computed in the same submission, before the others come. (Its
+ * call of NCCL would wait for them if that had still to connect the ranks.) */
 static void go_on_meanwhile(acu_comm *comm, int rank)
 {
     int value[1] = {rank}, sum = count * (count - 1) / 2, more = rank + 2;
     acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
     acu_tensor *y = tensor_of(devices[0], false, ACU_I32, value, 1);
+    acu_tensor *z = tensor_of(devices[0], false, ACU_I32, value, 1);
+    assert_works(acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, z), NULL));
+    acu_tensor_release(z);
     acu_op *both[] = {acu_into(x, acu_add(x, acu_scalar(acu_i32(1)))),
                       acu_comm_all_reduce(comm, ACU_REDUCE_SUM, y)};
     acu_op *op = acu_op_zip(both, 2, ACU_SITE);
