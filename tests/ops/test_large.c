@@ -246,7 +246,7 @@ static void sparse(void **state)
     acu_op *offsets = acu_arange(ACU_I64, 0, (double)count + 1, EACH);
     acu_op *columns = acu_zeros(ACU_I64, ACU_SHAPE(count)), *x = acu_ones(ACU_F32, ACU_SHAPE(EACH));
     acu_op *op = acu_csr_matmul(offsets, columns, values, EACH, x);
-    if (acu_vendor_version(ACU_VENDOR_CUSPARSE) < 12800 &&
+    if (acu_vendor_version(ACU_VENDOR_CUSPARSE) < 120800 &&
         acu_sync(device, acu_op_retain(op), NULL) != ACU_OK) {
         assert_fails(acu_sync(device, op, NULL), ACU_ERR_NOT_SUPPORTED, "2^31 - 128 elements");
     } else {
