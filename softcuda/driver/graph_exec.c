@@ -7,6 +7,7 @@
 #include "driver/graph_exec.h"
 
 #include "driver/capture.h"
+#include "driver/errors.h"
 #include "driver/event.h"
 #include "driver/launch.h"
 
@@ -24,6 +25,7 @@ static void destroy(sd_object *object)
         sd_object_put(&e->lanes[i]->object);
     }
     sd_mark_drop(&e->previous);
+    sd_mark_drop(&e->upload);
     pthread_mutex_destroy(&e->lock);
     free(e->items);
     free(e->marks);
@@ -318,23 +320,53 @@ static unsigned launch_items(sd_exec *e, const sd_mark *start)
     return result;
 }
 
-static const sd_work_kind start_kind = {.name = "graph", .always = true};
+/* A launch begins with this. On the legacy stream it waits for the blocking streams. */
+typedef struct start_work {
+    sd_work work;
+    sd_mark upload; /* the last one before it; may be none */
+} start_work;
+
+/* A GPU does not have the graph before its upload is over, and only what the program orders makes a
+ * launch on another stream wait for that: some of these never end. */
+static unsigned run_start(sd_stream *stream, sd_work *work)
+{
+    const sd_mark *upload = &((const start_work *)work)->upload;
+    if (!upload->stream || sd_mark_done(upload))
+        return ACU_CUDA_SUCCESS;
+    sd_error_say("a graph is launched on stream %llu, and its upload on stream %llu is not over: "
+                 "nothing makes the launch wait for that",
+                 (unsigned long long)stream->number, (unsigned long long)upload->stream->number);
+    return ACU_CUDA_ERROR_LAUNCH_FAILED;
+}
+
+static void drop_start(sd_work *work)
+{
+    sd_mark_drop(&((start_work *)work)->upload);
+}
+
+static const sd_work_kind start_kind = {
+    .name = "graph", .run = run_start, .drop = drop_start, .always = true};
+
+/* Takes the upload's mark: what comes later waits for this launch. */
+static unsigned push_start(sd_exec *e, sd_stream *stream, sd_mark *start)
+{
+    start_work *first = calloc(1, sizeof *first);
+    if (!first)
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    first->work.kind = &start_kind;
+    first->upload = e->upload;
+    e->upload = (sd_mark){0};
+    return sd_stream_push_at(stream, &first->work, start);
+}
 
 static unsigned launch(sd_exec *e, sd_stream *stream)
 {
     unsigned result = ACU_CUDA_SUCCESS;
     if (e->previous.stream)
         result = wait_on(stream, &e->previous);
-    /* An empty work: on the legacy stream it waits for the blocking streams. */
-    sd_work *empty = calloc(1, sizeof *empty);
-    if (!empty)
-        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
-    empty->kind = &start_kind;
     sd_mark start = {0};
     if (!result)
-        result = sd_stream_push_at(stream, empty, &start);
-    else
-        sd_work_discard(empty);
+        result = push_start(e, stream, &start);
     if (!result)
         result = launch_items(e, &start);
     for (unsigned i = 0; i < e->lane_count; i++) {
@@ -361,10 +393,28 @@ unsigned sd_cuGraphLaunch(CUgraphExec handle, CUstream on)
     return result;
 }
 
-/* There is nothing to upload to. */
+static const sd_work_kind upload_kind = {.name = "graph upload", .always = true};
+
+/* There is nothing to bring anywhere, but it takes its time. */
+static unsigned upload(sd_exec *e, sd_stream *stream)
+{
+    unsigned result = ACU_CUDA_SUCCESS;
+    if (e->previous.stream)
+        result = wait_on(stream, &e->previous);
+    sd_work *work = result ? NULL : calloc(1, sizeof *work);
+    if (!work)
+        return result ? result : ACU_CUDA_ERROR_OUT_OF_MEMORY;
+    work->kind = &upload_kind;
+    sd_mark_drop(&e->upload);
+    return sd_stream_push_at(stream, work, &e->upload);
+}
+
 unsigned sd_cuGraphUpload(CUgraphExec handle, CUstream on)
 {
     SD_STREAM_FOR(SD_STREAM_FREE, stream, on);
     SD_EXEC(e, handle);
-    return ACU_CUDA_SUCCESS;
+    pthread_mutex_lock(&e->lock);
+    unsigned result = upload(e, stream);
+    pthread_mutex_unlock(&e->lock);
+    return result;
 }

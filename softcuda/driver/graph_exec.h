@@ -29,6 +29,7 @@ typedef struct sd_exec {
     unsigned lane_count;
     sd_mark *marks;   /* of a launch: the end of each item */
     sd_mark previous; /* the end of the launch before */
+    sd_mark upload;   /* the end of the last upload, if no launch came behind it */
 } sd_exec;
 
 unsigned sd_graph_instantiate(sd_context *context, bool by_priority, CUgraphExec *handle,

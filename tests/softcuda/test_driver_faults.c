@@ -95,6 +95,39 @@ static void an_illegal_address_is_final(void **state)
     close_lab(&l, ACU_CUDA_ERROR_ILLEGAL_ADDRESS);
 }
 
+/* On a GPU it may never end, so only the software device is asked. */
+static void a_graph_is_uploaded_before_it_is_launched(void **state)
+{
+    (void)state;
+    software_only();
+    if (!in_own_process(__func__))
+        return;
+    lab l = open_lab();
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+    gate g;
+    OK(l.cu->GraphCreate(&graph, 0));
+    OK(l.cu->GraphAddEmptyNode(&node, graph, NULL, 0));
+    OK(l.cu->GraphInstantiateWithFlags(&exec, graph, 0));
+    OK(l.cu->GraphUpload(exec, l.stream)); /* on its own stream */
+    OK(l.cu->GraphLaunch(exec, l.stream));
+    gate_close(l.cu, &g, l.stream);
+    OK(l.cu->GraphUpload(exec, l.stream)); /* on another, which waits for that */
+    OK(l.cu->EventRecord(l.event, l.stream));
+    OK(l.cu->StreamWaitEvent(l.other, l.event, 0));
+    OK(l.cu->GraphLaunch(exec, l.other));
+    gate_open(&g);
+    OK(l.cu->StreamSynchronize(l.other));
+    gate_close(l.cu, &g, l.stream);
+    OK(l.cu->GraphUpload(exec, l.stream)); /* on another */
+    OK(l.cu->GraphLaunch(exec, l.other));
+    IS(l.cu->StreamSynchronize(l.other), ERROR_LAUNCH_FAILED);
+    assert_non_null(strstr(softcuda_last_error_text(), "upload"));
+    gate_open(&g);
+    close_lab(&l, ACU_CUDA_ERROR_LAUNCH_FAILED);
+}
+
 static void a_trap_is_final(void **state)
 {
     (void)state;
@@ -329,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_illegal_address_is_final),
+        cmocka_unit_test(a_graph_is_uploaded_before_it_is_launched),
         cmocka_unit_test(a_trap_is_final),
         cmocka_unit_test(one_past_the_end_is_found),
         cmocka_unit_test(pageable_memory_is_no_memory_of_kernels),
