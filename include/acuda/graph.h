@@ -52,8 +52,8 @@ typedef struct acu_graph_options {
  * Blocks: until libraries that it calls are loaded; while the driver instantiates it, some
  * microseconds per node on one chain, more with branches; and until tensors of submissions that are
  * not on the device yet have memory. Driver: cuGraphCreate, cuGraphAdd*Node,
- * cuGraphKernelNodeSetAttribute for launches with attributes, cuGraphInstantiateWithFlags,
- * cuGraphUpload; cuMemAllocFromPoolAsync for tensors that the op makes; for calls, cuStreamCreate,
+ * cuGraphKernelNodeSetAttribute for launches with attributes, cuGraphInstantiateWithFlags;
+ * cuMemAllocFromPoolAsync for tensors that the op makes; for calls, cuStreamCreate,
  * cuStreamBeginCapture, what the call itself uses, cuStreamEndCapture, cuGraphAddChildGraphNode and
  * cuStreamDestroy. Errors: those of planning; INVALID (there is nothing to run, as with nothing but
  * empty tensors); NOT_SUPPORTED, naming the part, for what a graph can not hold, and for a driver
@@ -66,7 +66,7 @@ ACU_API acu_status acu_graph_load(acu_device *device, acu_op *op, const acu_grap
 /* An op that runs the graph once, in order with everything that touches the same data. Replays of
  * one graph run one after the other, on one stream where submissions do not say which. Yields what
  * the graph's op yields, borrowed. If the device was lost, it fails with DEVICE_LOST. Driver:
- * cuGraphLaunch. */
+ * cuGraphLaunch, before the first one cuGraphUpload. */
 #define acu_replay(graph) acu_op_replay((graph), ACU_SITE)
 ACU_API acu_op *acu_op_replay(acu_graph *graph, acu_site site);
 

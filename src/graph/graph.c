@@ -461,8 +461,7 @@ static acu_status launch(acu_graph *graph, acu_stream *stream)
     if (graph->device->one_by_one)
         return launch_one_by_one(graph, stream);
     pthread_mutex_lock(&graph->launch);
-    acu_status status =
-        ACUI_DEV(graph->device, GraphLaunch, graph->exec->raw, stream->raw);
+    acu_status status = acui_exec_put(graph->exec, stream);
     pthread_mutex_unlock(&graph->launch);
     return status;
 }

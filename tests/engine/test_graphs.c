@@ -866,9 +866,11 @@ static void what_the_driver_refuses_goes_directly(void **state)
 {
     (void)state;
     static const acu_driver_call calls[] = {
-        ACU_CALL_GraphCreate,       ACU_CALL_GraphAddKernelNode,
+        ACU_CALL_GraphCreate,
+        ACU_CALL_GraphAddKernelNode,
         ACU_CALL_GraphInstantiateWithFlags,
-        ACU_CALL_GraphUpload,       ACU_CALL_GraphExecKernelNodeSetParams,
+        ACU_CALL_GraphExecKernelNodeSetParams,
+        ACU_CALL_GraphUpload,
         ACU_CALL_GraphLaunch,
     };
     acu_device *device = test_open();

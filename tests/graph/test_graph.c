@@ -751,9 +751,10 @@ static void failing_calls_are_told(void **state)
     (void)state;
     bed b = begin();
     static const acu_driver_call calls[] = {
-        ACU_CALL_GraphCreate,          ACU_CALL_GraphAddKernelNode,
+        ACU_CALL_GraphCreate,
+        ACU_CALL_GraphAddKernelNode,
         ACU_CALL_GraphInstantiateWithFlags,
-        ACU_CALL_GraphUpload,          ACU_CALL_GraphKernelNodeSetAttribute,
+        ACU_CALL_GraphKernelNodeSetAttribute,
     };
     acu_graph *graph = NULL;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

@@ -359,9 +359,6 @@ static acu_status make(acui_exec *exec)
     ACUI_TRY(add_nodes(exec));
     ACUI_TRY(ACUI_DEV(device, GraphInstantiateWithFlags, &exec->raw, exec->graph, 0));
     free_making(exec);
-    /* Upload now what it needs on the device: then the first launch need not wait for that. */
-    if (acu_driver_has(ACU_CALL_GraphUpload))
-        ACUI_TRY(ACUI_DEV(device, GraphUpload, exec->raw, device->alloc->raw));
     return ACU_OK;
 }
 
@@ -460,6 +457,16 @@ static bool is_better_called(acui_exec *exec, const acui_run *run)
     return !again;
 }
 
+acu_status acui_exec_put(acui_exec *exec, acu_stream *stream)
+{
+    /* A launch waits for an upload only if that is on its own stream, or was before an earlier
+     * launch. With an upload on another stream some launches never ended, on H200s. */
+    if (!exec->uploaded && acu_driver_has(ACU_CALL_GraphUpload))
+        ACUI_TRY(ACUI_DEV(exec->device, GraphUpload, exec->raw, stream->raw));
+    exec->uploaded = true;
+    return ACUI_DEV(exec->device, GraphLaunch, exec->raw, stream->raw);
+}
+
 acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
                             uint32_t *set)
 {
@@ -471,7 +478,7 @@ acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *st
     for (uint32_t i = 0; i < run->count && status == ACU_OK; i++)
         status = set_node(exec, i, run->nodes[i], set);
     if (status == ACU_OK)
-        status = ACUI_DEV(exec->device, GraphLaunch, exec->raw, stream->raw);
+        status = acui_exec_put(exec, stream);
     acui_nvtx_pop();
     exec->broken |= status != ACU_OK;
     return status;

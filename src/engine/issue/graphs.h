@@ -139,6 +139,7 @@ typedef struct acui_exec {
     uint32_t count;
     bool ready;               /* it is made; cache lock */
     bool broken;              /* half set: of no use any more; the claimer's */
+    bool uploaded;            /* what it needs on the device is on its way there; the claimer's */
     uint64_t stream;          /* id of the stream of its last launch; cache lock */
     uint64_t used;            /* its last claim, by the cache's count of claims; cache lock */
     _Atomic(uint32_t) claimed; /* 1: by a thread that sets and launches it */
@@ -231,6 +232,8 @@ acu_status acui_exec_make(acui_exec *exec);
  * better issued directly; nothing was done. The device is entered. */
 acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
                             uint32_t *set);
+/* Launch as it is set; one thread at a time, which has entered the device. */
+acu_status acui_exec_put(acui_exec *exec, acu_stream *stream);
 /* The device is entered, unless it is lost, or the exec was never made. */
 void acui_exec_free(acui_exec *exec);
 /* Take the needs out of the exec, to be released when no lock is held. */
