@@ -384,15 +384,18 @@ static void some_of_the_processes(void **state)
     end();
 }
 
-/* Rank 0 goes on with what it has computed in the same submission, before the others come. (Its
- * call of NCCL would wait for them if that had still to connect the ranks.) */
+/* Rank 0 goes on with what it has computed in the same submission, before the others come. All that
+ * is called for the first time was before: NCCL would wait for the others to connect with them, and
+ * CUDA may wait for NCCL's kernel, which does so, to load another. */
 static void go_on_meanwhile(acu_comm *comm, int rank)
 {
-    int value[1] = {rank}, sum = count * (count - 1) / 2, more = rank + 2;
+    int value[1] = {rank}, sum = count * (count - 1) / 2, more = rank + 3;
     acu_tensor *x = tensor_of(devices[0], false, ACU_I32, value, 1);
     acu_tensor *y = tensor_of(devices[0], false, ACU_I32, value, 1);
     acu_tensor *z = tensor_of(devices[0], false, ACU_I32, value, 1);
-    assert_works(acu_sync(devices[0], acu_comm_all_reduce(comm, ACU_REDUCE_SUM, z), NULL));
+    acu_op *once[] = {acu_into(x, acu_add(x, acu_scalar(acu_i32(1)))),
+                      acu_comm_all_reduce(comm, ACU_REDUCE_SUM, z)};
+    assert_works(acu_sync(devices[0], acu_op_zip(once, 2, ACU_SITE), NULL));
     acu_tensor_release(z);
     acu_op *both[] = {acu_into(x, acu_add(x, acu_scalar(acu_i32(1)))),
                       acu_comm_all_reduce(comm, ACU_REDUCE_SUM, y)};
@@ -403,7 +406,7 @@ static void go_on_meanwhile(acu_comm *comm, int rank)
     pthread_barrier_wait(&together);
     if (rank != 0) {
         f = test_submit(devices[0], op);
-        more = rank + 1;
+        more = rank + 2;
     }
     assert_works(acu_future_wait(f, ACU_FOREVER));
     holds(x, &more);
