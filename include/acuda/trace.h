@@ -62,11 +62,11 @@ typedef struct acu_trace_options {
  * that runs with somebody else's privileges ignores both.
  *
  * While a trace is on, a thread of acuda's (acuda-trace) writes it. A submission of a few
- * operations costs those that submit and complete it some 0.3 us more. On an H200 training epochs of
+ * operations costs those that submit and complete it some 0.3 us more. On H200s training epochs of
  * 0.5 ms took 1 % less to 4 % more, requests to a server 4 % less to 4 % more with one in flight,
- * and with many, at 14 to 17 us each, 5 to 8 % more (docs/driver-floors.md). If acuda-trace can not
- * keep pace, records are left out, and counted. When writing fails (a full disk), tracing ends by
- * itself, and acu_trace_stop says why; nothing else changes.
+ * and 5 to 8 % more with many in flight, at 14 to 17 us each (docs/driver-floors.md). If
+ * acuda-trace can not keep pace, records are left out, and counted. When writing fails (a full
+ * disk), tracing ends by itself, and acu_trace_stop says why; nothing else changes.
  * Blocks while the file is opened. Errors: BUSY (a trace is on already), IO (with the path and the
  * system's reason), INVALID, NO_MEMORY, FORKED.
  */
