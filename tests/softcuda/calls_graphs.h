@@ -424,6 +424,15 @@ static void update_exec(world *w)
                 : info.result);
 }
 
+/* A launch on another stream does not wait for it. The thread may wait, whatever it captures. */
+static void await_upload(const world *w, unsigned s)
+{
+    unsigned mode = ACU_CU_STREAM_CAPTURE_MODE_RELAXED;
+    OK(w->cu->ThreadExchangeStreamCaptureMode(&mode));
+    OK(w->cu->StreamSynchronize(w->streams[s]));
+    OK(w->cu->ThreadExchangeStreamCaptureMode(&mode));
+}
+
 static void launch_graph(world *w)
 {
     unsigned n;
@@ -433,7 +442,10 @@ static void launch_graph(world *w)
         return;
     if (rarely(w, 8)) {
         ask(w, "GraphUpload x%u s%u", n, s);
-        told(w, w->cu->GraphUpload(x->exec, w->streams[s]));
+        const unsigned result = w->cu->GraphUpload(x->exec, w->streams[s]);
+        told(w, result);
+        if (result == 0)
+            await_upload(w, s);
         return;
     }
     ask(w, "GraphLaunch x%u s%u", n, s);
