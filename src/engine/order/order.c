@@ -164,7 +164,9 @@ static bool room_before(acui_task *task, size_t more)
 {
     if (task->dependency_count + more <= task->dependency_room)
         return true;
-    size_t room = task->dependency_count + more + task->dependency_room / 2;
+    size_t room = task->dependency_room ? 2 * task->dependency_room : 3;
+    while (room < task->dependency_count + more)
+        room *= 2;
     acui_dependency *grown = ACUI_ARENA_ARRAY(&task->submission->plan.arena, acui_dependency, room);
     if (!grown)
         return false;
