@@ -566,6 +566,9 @@ void acui_posts_free(acu_device *device, bool works);
 /* Whether the device has written a signal that is not harvested yet. Only after acui_stream_prompt
  * returned true. */
 bool acui_stream_flag_passed(const acu_stream *stream);
+/* Nothing is in flight on the stream, but the device may still write its flag, which comes behind
+ * the last event, and whose memory goes next: waits for that. The device is entered. */
+void acui_stream_await_flag(acu_stream *stream);
 void acui_flags_free(acu_device *device, bool works);
 
 static inline bool acui_stream_passed(acu_stream *stream, uint64_t number)

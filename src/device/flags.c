@@ -115,6 +115,13 @@ bool acui_stream_flag_passed(const acu_stream *stream)
            atomic_load_explicit(&stream->done, memory_order_relaxed);
 }
 
+void acui_stream_await_flag(acu_stream *stream)
+{
+    const _Atomic(uint64_t) *flag = atomic_load_explicit(&stream->flag, memory_order_acquire);
+    if (flag && atomic_load_explicit(flag, memory_order_acquire) < stream->flagged)
+        stream->device->cu->StreamSynchronize(stream->raw);
+}
+
 void acui_flags_free(acu_device *device, bool works)
 {
     /* The work of a lost device may still write there: then the page stays. */

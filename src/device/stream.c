@@ -137,8 +137,10 @@ void acui_stream_destroy(acu_stream *stream)
     acui_free(stream->signals);
     if (!stream->foreign) {
         acui_entered entered;
-        if (acui_enter_to_free(device, &entered))
+        if (acui_enter_to_free(device, &entered)) {
+            acui_stream_await_flag(stream);
             device->cu->StreamDestroy(stream->raw); /* lets the stream's work finish */
+        }
         acui_leave(&entered);
     }
     /* Nothing of it is in flight any more: everything that was is over, and may be seen to be. */
