@@ -161,8 +161,13 @@ acu_status acui_vendor_upload(acui_vendor_work *work, const void *data, size_t b
     acu_device *device = work->device;
     ACUI_TRY(scratch(work, bytes, true, memory));
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)*memory;
-    if (!acui_capturing(work->stream))
-        return ACUI_DEV(device, MemcpyHtoDAsync, at, data, bytes, work->stream);
+    if (!acui_capturing(work->stream)) {
+        void *kept; /* the device may read it when the call has returned */
+        ACUI_TRY(acui_vendor_host_scratch(work, bytes, &kept));
+        if (bytes)
+            memcpy(kept, data, bytes);
+        return ACUI_DEV(device, MemcpyHtoDAsync, at, kept, bytes, work->stream);
+    }
     ACUI_TRY(ACUI_DEV(device, MemcpyHtoDAsync, at, data, bytes, device->alloc->raw));
     return ACUI_DEV(device, StreamSynchronize, device->alloc->raw);
 }
