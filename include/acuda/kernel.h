@@ -217,10 +217,11 @@ typedef struct acu_config {
      * is checked against what the device can hold. */
     bool cooperative;
     /* The kernel may begin before the previous kernel on the same stream has ended (programmatic
-     * dependent launch). It may read that kernel's results only after `griddepcontrol.wait`.
-     * Compute capability 9 and newer; the software device runs the two in turn. Executable graphs
-     * do not hold such launches, unlike cooperative and cluster launches: they are issued directly,
-     * and acu_graph_load refuses them. */
+     * dependent launch). All its threads execute `griddepcontrol.wait`, and only then read that
+     * kernel's results or write global memory, which that kernel may still use, even where it is
+     * new to this one. Compute capability 9 and newer; the software device runs the two in turn.
+     * Executable graphs do not hold such launches, unlike cooperative and cluster launches: they
+     * are issued directly, and acu_graph_load refuses them. */
     bool programmatic;
     uint32_t reserved[4]; /* 0, else NOT_SUPPORTED */
 } acu_config;
