@@ -401,6 +401,8 @@ static unsigned upload(sd_exec *e, sd_stream *stream)
     unsigned result = ACU_CUDA_SUCCESS;
     if (e->previous.stream)
         result = wait_on(stream, &e->previous);
+    if (!result && e->upload.stream)
+        result = wait_on(stream, &e->upload);
     sd_work *work = result ? NULL : calloc(1, sizeof *work);
     if (!work)
         return result ? result : ACU_CUDA_ERROR_OUT_OF_MEMORY;
