@@ -123,7 +123,7 @@ ACU_API acu_op *acu_op_with_pool(acu_pool *pool, acu_op *x, acu_site site);
  * by then, at the next call). Never waits for work, but may take the driver some milliseconds. For
  * page-locked memory, or if the driver has no pools, its calls (cuMemFreeHost, cuMemFree) wait
  * until the device is idle. *freed (`freed` may be NULL) is the number of bytes. Driver:
- * cuMemFreeAsync, cuMemPoolTrimTo, cuMemFreeHost.
+ * cuEventQuery, cuMemFreeAsync, cuMemPoolTrimTo, cuMemFreeHost.
  */
 ACU_API acu_status acu_pool_trim(acu_pool *pool, size_t keep, size_t *freed);
 
