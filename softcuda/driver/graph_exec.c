@@ -403,9 +403,11 @@ static unsigned upload(sd_exec *e, sd_stream *stream)
         result = wait_on(stream, &e->previous);
     if (!result && e->upload.stream)
         result = wait_on(stream, &e->upload);
-    sd_work *work = result ? NULL : calloc(1, sizeof *work);
+    if (result)
+        return result;
+    sd_work *work = calloc(1, sizeof *work);
     if (!work)
-        return result ? result : ACU_CUDA_ERROR_OUT_OF_MEMORY;
+        return ACU_CUDA_ERROR_OUT_OF_MEMORY;
     work->kind = &upload_kind;
     sd_mark_drop(&e->upload);
     return sd_stream_push_at(stream, work, &e->upload);

@@ -461,7 +461,7 @@ static acu_status launch(acu_graph *graph, acu_stream *stream)
     if (graph->device->one_by_one)
         return launch_one_by_one(graph, stream);
     pthread_mutex_lock(&graph->launch);
-    acu_status status = acui_exec_put(graph->exec, stream);
+    acu_status status = acui_exec_launch_as_is(graph->exec, stream);
     pthread_mutex_unlock(&graph->launch);
     return status;
 }

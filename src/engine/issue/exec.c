@@ -457,7 +457,7 @@ static bool is_better_called(acui_exec *exec, const acui_run *run)
     return !again;
 }
 
-acu_status acui_exec_put(acui_exec *exec, acu_stream *stream)
+acu_status acui_exec_launch_as_is(acui_exec *exec, acu_stream *stream)
 {
     /* A launch waits for an upload only if that is on its own stream, or was before an earlier
      * launch. With an upload on another stream some launches never ended, on H200s. */
@@ -478,7 +478,7 @@ acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *st
     for (uint32_t i = 0; i < run->count && status == ACU_OK; i++)
         status = set_node(exec, i, run->nodes[i], set);
     if (status == ACU_OK)
-        status = acui_exec_put(exec, stream);
+        status = acui_exec_launch_as_is(exec, stream);
     acui_nvtx_pop();
     exec->broken |= status != ACU_OK;
     return status;

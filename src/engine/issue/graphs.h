@@ -233,7 +233,7 @@ acu_status acui_exec_make(acui_exec *exec);
 acu_status acui_exec_launch(acui_exec *exec, const acui_run *run, acu_stream *stream,
                             uint32_t *set);
 /* Launch as it is set; one thread at a time, which has entered the device. */
-acu_status acui_exec_put(acui_exec *exec, acu_stream *stream);
+acu_status acui_exec_launch_as_is(acui_exec *exec, acu_stream *stream);
 /* The device is entered, unless it is lost, or the exec was never made. */
 void acui_exec_free(acui_exec *exec);
 /* Take the needs out of the exec, to be released when no lock is held. */

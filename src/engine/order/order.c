@@ -164,6 +164,7 @@ static bool room_before(acui_task *task, size_t more)
 {
     if (task->dependency_count + more <= task->dependency_room)
         return true;
+    /* What is outgrown stays in the arena, and most tasks come behind a few others. */
     size_t room = task->dependency_room ? 2 * task->dependency_room : 3;
     while (room < task->dependency_count + more)
         room *= 2;
