@@ -224,7 +224,8 @@ static acu_status describe(acui_vendor_work *work, size_t values, sparse *a)
 /* Of more elements than older versions multiply, they answer only that something inside failed. */
 static acu_status name_limit(const acui_sparse *s, acu_status st)
 {
-    if (st != ACU_ERR_DRIVER || s->count <= INT32_MAX - 127)
+    if (st != ACU_ERR_DRIVER || s->count <= INT32_MAX - 127 ||
+        acui_library_CUSPARSE.version >= 120800)
         return st;
     const acu_error record = *acui_error();
     return acui_fail(ACU_ERR_NOT_SUPPORTED, "%.300s; before version 12.8 (CUDA 13.3) cuSPARSE "
